@@ -1,0 +1,176 @@
+package circuitbreaker
+
+import (
+	"sync/atomic"
+
+	"github.com/tidegate-go/tidegate/chain"
+	"github.com/tidegate-go/tidegate/internal/ruleset"
+	"github.com/tidegate-go/tidegate/stat"
+)
+
+// Slot holds the circuit breaker rules of an engine and makes the checks of each resource. Breakers belong to a
+// resource and a rule; one lives for as long as an equal rule stays loaded, also while the kind is switched off.
+type Slot struct {
+	set      *ruleset.Set[Rule, *definition]
+	notify   func(Event)
+	now      func() int64
+	excluded atomic.Pointer[map[string]bool] // resources without default breakers
+}
+
+// definition stands for a rule for as long as equal rules stay loaded.
+type definition struct{ _ byte }
+
+// NewSlot makes a slot without rules. now returns engine time; notify is told of every change of a breaker's state.
+func NewSlot(now func() int64, notify func(Event)) *Slot {
+	s := &Slot{now: now, notify: notify}
+	build := func(Rule) (*definition, error) { return &definition{}, nil }
+	s.set = ruleset.New(chain.KindDegrade, build, ruleset.Options[Rule]{Warn: Rule.Warnings})
+	return s
+}
+
+// Set returns the rules.
+func (s *Slot) Set() *ruleset.Set[Rule, *definition] { return s.set }
+
+// Exclude names the resources that get no default breaker, instead of those named before.
+func (s *Slot) Exclude(resources []string) {
+	set := make(map[string]bool, len(resources))
+	for _, name := range resources {
+		set[name] = true
+	}
+	s.excluded.Store(&set)
+}
+
+// breakers are a resource's breakers by rule; the lock of the resource's plan guards them.
+type breakers map[*definition]*Breaker
+
+// Checks returns a check for each rule that applies to the resource: its own rules or, without any, the default
+// ones. Breakers of rules that are gone are retired.
+func (s *Slot) Checks(resource *stat.Resource) []chain.Bound {
+	kept, _ := resource.Attachment(s).(breakers)
+	known := s.rulesFor(s.set.Known(), resource.RuleName)
+	next := make(breakers, len(known))
+	for _, b := range known {
+		if next[b.Controller] = kept[b.Controller]; next[b.Controller] == nil {
+			next[b.Controller] = NewBreaker(b.Rule, resource.Name, s.notify)
+		}
+	}
+	retire(kept, next)
+	if len(next) == 0 {
+		resource.Attach(s, nil)
+		return nil
+	}
+	resource.Attach(s, next)
+	var checks []chain.Bound
+	for _, b := range s.rulesFor(s.set.Table(), resource.RuleName) {
+		k := &check{breaker: next[b.Controller], rule: b.Rule, slot: s}
+		k.err = chain.NewBlockError(chain.KindDegrade, resource.Name, b.Rule, chain.ErrCircuitOpen, k)
+		order := chain.OrderBreaker
+		if b.Rule.IsDefault() {
+			order = chain.OrderDefaultBreaker
+		}
+		checks = append(checks, chain.Bound{Check: k, Observed: b.Observed, Order: order})
+	}
+	return checks
+}
+
+func retire(kept, next breakers) {
+	cause := CauseRuleRemoved
+	for d := range next {
+		if kept[d] == nil {
+			cause = CauseRuleChanged
+		}
+	}
+	for d, b := range kept {
+		if next[d] == nil {
+			b.Retire(cause)
+		}
+	}
+}
+
+// rulesFor returns the rules of a table that apply to the resource.
+func (s *Slot) rulesFor(t *ruleset.Table[Rule, *definition], resource string) []*ruleset.Bound[Rule, *definition] {
+	if own := t.For(resource); len(own) > 0 {
+		return own
+	}
+	if excluded := s.excluded.Load(); excluded != nil && (*excluded)[resource] {
+		return nil
+	}
+	return t.Plain(DefaultResource)
+}
+
+// Status returns the state of the resource's breakers at now, in the order of their rules.
+func (s *Slot) Status(resource *stat.Resource, now int64) []Status {
+	kept, _ := resource.Attachment(s).(breakers)
+	var list []Status
+	for _, b := range s.rulesFor(s.set.Table(), resource.RuleName) {
+		if breaker := kept[b.Controller]; breaker != nil {
+			list = append(list, breaker.Status(now))
+		}
+	}
+	return list
+}
+
+// check decides by one breaker.
+type check struct {
+	breaker *Breaker
+	rule    Rule
+	slot    *Slot
+	err     *chain.BlockError
+}
+
+// Check refuses calls while the breaker is open. A call that may be a probe becomes one when all checks passed.
+func (k *check) Check(c *chain.Context) *chain.BlockError {
+	switch k.breaker.Check(c.Now) {
+	case Pass:
+		return nil
+	case Probe:
+		c.Hold(k, chain.NeedCommit|chain.NeedRelease, 0, 0, k.breaker)
+		return nil
+	case Refuse:
+	}
+	return k.err
+}
+
+// Commit makes the call a probe, unless another was faster.
+func (k *check) Commit(c *chain.Context, h *chain.Hold) *chain.BlockError {
+	t, ok := k.breaker.Acquire(c.Now)
+	if !ok {
+		return k.err
+	}
+	h.A = int64(t.number)
+	return nil
+}
+
+// Undo gives the probe's permit back.
+func (k *check) Undo(c *chain.Context, h *chain.Hold) {
+	k.breaker.GiveBack(Ticket{number: uint64(h.A)}, c.Now)
+}
+
+// Release takes the outcome of a probe.
+func (k *check) Release(_ *chain.Context, h *chain.Hold, d chain.Done) {
+	t := Ticket{number: uint64(h.A)}
+	switch {
+	case h.A == 0:
+	case d.Outcome == chain.Ignore:
+		k.breaker.GiveBack(t, d.Now)
+	default:
+		k.breaker.Complete(d.Now, d.RT, d.Outcome == chain.Failure, t)
+	}
+}
+
+// Complete takes the outcome of any call but a probe of this breaker.
+func (k *check) Complete(c *chain.Context, d chain.Done) {
+	if d.Outcome == chain.Ignore || k.probed(c) {
+		return
+	}
+	k.breaker.Complete(d.Now, d.RT, d.Outcome == chain.Failure, Ticket{})
+}
+
+func (k *check) probed(c *chain.Context) bool {
+	for i := range c.Held() {
+		if h := c.HoldAt(i); h.A != 0 && h.Ref == any(k.breaker) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,71 @@
+package tidegate
+
+import (
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Counters count what should not happen, since the engine was made.
+type Counters struct {
+	InternalErrors   int64 // panics of checks, callbacks and classifiers; the call went on
+	ResourceOverflow int64 // calls of names beyond the cap on resources
+	OriginOverflow   int64 // calls of origins beyond the cap of their resource
+	ContextOverflow  int64 // new names of contexts beyond the cap
+}
+
+type counters struct {
+	internal, resourceOverflow, originOverflow atomic.Int64
+}
+
+// Counters returns the engine's counters.
+func (e *Engine) Counters() Counters {
+	if e == nil {
+		return Counters{}
+	}
+	return Counters{
+		InternalErrors: e.counters.internal.Load(), ResourceOverflow: e.counters.resourceOverflow.Load(),
+		OriginOverflow: e.counters.originOverflow.Load(), ContextOverflow: e.tree.Overflowed(),
+	}
+}
+
+// guard runs f; a panic is counted, logged and ends there.
+func (e *Engine) guard(what string, f func()) {
+	defer func() {
+		if p := recover(); p != nil {
+			e.counters.internal.Add(1)
+			e.log.warn("internal error; the call goes on", "in", what, "panic", fmt.Sprint(p))
+		}
+	}()
+	f()
+}
+
+// limitedLog logs each message at most once a minute.
+type limitedLog struct {
+	to   *slog.Logger
+	mu   sync.Mutex
+	last map[string]time.Time // by message; guarded by mu
+}
+
+func (l *limitedLog) warn(message string, args ...any) {
+	if !l.due(message) {
+		return
+	}
+	l.to.Warn(message, args...)
+}
+
+func (l *limitedLog) due(message string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := time.Now()
+	if last, ok := l.last[message]; ok && now.Sub(last) < time.Minute {
+		return false
+	}
+	if l.last == nil {
+		l.last = map[string]time.Time{}
+	}
+	l.last[message] = now
+	return true
+}

@@ -1,0 +1,100 @@
+package tidegate
+
+import (
+	"errors"
+	"time"
+
+	"github.com/tidegate-go/tidegate/chain"
+)
+
+// CustomCheck is a check of the user's, asked about every call of every resource.
+type CustomCheck interface {
+	// Name names the check in logs.
+	Name() string
+	// Order places it among the checks: see the Order constants of package chain. 0 is after all built-in ones.
+	Order() int
+	// Check returns nil to let the call pass. Another error refuses it: a *BlockError as it is, any other as the
+	// cause of one of kind custom. A panic is counted as an internal error and lets the call pass.
+	Check(c *chain.Context) error
+}
+
+// customCheck adapts a CustomCheck to one resource.
+type customCheck struct {
+	engine   *Engine
+	check    CustomCheck
+	resource string
+}
+
+// Check asks the user's check.
+func (k *customCheck) Check(c *chain.Context) *BlockError {
+	var err error
+	k.engine.guard("check "+k.check.Name(), func() { err = k.check.Check(c) })
+	if err == nil {
+		return nil
+	}
+	var blocked *BlockError
+	if errors.As(err, &blocked) {
+		return blocked
+	}
+	return chain.NewBlockError(chain.KindCustom, k.resource, nil, err, nil)
+}
+
+// Info tells a callback which call it is about.
+type Info struct {
+	Resource, Entrance, Origin string
+	Count                      int
+	Inbound                    bool
+	Args                       []Arg // valid only during the callback
+}
+
+// Callbacks are told what happens to calls. Any may be nil.
+type Callbacks struct {
+	Pass     func(Info)                                              // let in, after any wait
+	Block    func(Info, *BlockError)                                 // refused
+	Observe  func(Info, *BlockError)                                 // would have been refused by a rule that only observes
+	Complete func(info Info, rt time.Duration, err error, o Outcome) // ended
+}
+
+func infoOf(c *chain.Context) Info {
+	return Info{
+		Resource: c.Resource.Name, Entrance: c.Entrance, Origin: c.Origin, Count: int(c.Count), Inbound: c.Inbound, Args: c.Args(),
+	}
+}
+
+func (e *Engine) tell(f func(Callbacks)) {
+	for _, callbacks := range e.config.callbacks {
+		e.guard("callback", func() { f(callbacks) })
+	}
+}
+
+func (e *Engine) tellPass(c *chain.Context) {
+	e.tell(func(to Callbacks) {
+		if to.Pass != nil {
+			to.Pass(infoOf(c))
+		}
+	})
+}
+
+func (e *Engine) tellBlock(c *chain.Context, err *BlockError) {
+	e.tell(func(to Callbacks) {
+		if to.Block != nil {
+			to.Block(infoOf(c), err)
+		}
+	})
+}
+
+func (e *Engine) tellObserve(c *chain.Context, err *BlockError) {
+	e.tell(func(to Callbacks) {
+		if to.Observe != nil {
+			to.Observe(infoOf(c), err)
+		}
+	})
+}
+
+func (e *Engine) tellComplete(c *chain.Context, err error, d chain.Done) {
+	e.tell(func(to Callbacks) {
+		if to.Complete != nil {
+			to.Complete(infoOf(c), d.RT, err, d.Outcome)
+		}
+	})
+}

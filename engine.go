@@ -1,0 +1,137 @@
+package tidegate
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/tidegate-go/tidegate/chain"
+	"github.com/tidegate-go/tidegate/circuitbreaker"
+	"github.com/tidegate-go/tidegate/flow"
+	"github.com/tidegate-go/tidegate/internal/nametable"
+	"github.com/tidegate-go/tidegate/isolation"
+	"github.com/tidegate-go/tidegate/stat"
+)
+
+// Engine decides about guarded calls and counts them. Make it with New; two engines share nothing. All methods
+// are safe for concurrent use. A nil *Engine lets every call pass and counts nothing.
+type Engine struct {
+	config config
+	clock  clock
+	log    *limitedLog
+
+	enabled atomic.Bool
+	observe atomic.Bool
+
+	scope   *stat.Scope
+	occupy  atomic.Int64 // occupy timeout, ns
+	tree    *stat.Tree
+	inbound *stat.Node
+
+	resources *nametable.Table[*resource]
+	overflow  *nametable.Table[*resource] // stand for names beyond the cap
+	records   sync.Pool
+	stripes   atomic.Uint32
+
+	flow      *flow.Slot
+	isolation *isolation.Slot
+	breakers  *circuitbreaker.Slot
+	kinds     []kind
+
+	observers observers
+	counters  counters
+	pressed   atomic.Bool // a name was refused a resource of its own since the last maintenance
+
+	closing sync.Once
+	stop    context.CancelFunc
+	stopped chan struct{}
+}
+
+// New makes an engine with one goroutine, for housekeeping; Close ends it. It returns an error that names the
+// option at fault.
+func New(options ...Option) (*Engine, error) {
+	c, err := newConfig(options)
+	if err != nil {
+		return nil, err
+	}
+	e := &Engine{config: c, clock: newSystemClock(), log: &limitedLog{to: c.logger}}
+	if c.clock != nil {
+		e.clock = &steadyClock{source: c.clock}
+	}
+	e.enabled.Store(true)
+	e.scope = stat.NewScope(c.shape, int64(c.maxRT))
+	e.occupy.Store(int64(c.occupyTimeout))
+	e.tree = stat.NewTree(e.scope, c.maxContexts)
+	e.inbound = stat.NewNode(e.scope)
+	e.resources = nametable.New[*resource]()
+	e.overflow = nametable.New[*resource]()
+	e.records.New = e.newRecord
+	e.makeKinds()
+	e.startHousekeeping()
+	return e, nil
+}
+
+// Close ends the engine's goroutine. Calls in flight exit normally; the engine goes on deciding.
+// It returns nil; further calls do nothing.
+func (e *Engine) Close() error {
+	if e == nil {
+		return nil
+	}
+	e.closing.Do(func() {
+		e.stop()
+		<-e.stopped
+	})
+	return nil
+}
+
+// Now returns the engine's time, which never decreases.
+func (e *Engine) Now() time.Time {
+	if e == nil {
+		return time.Now()
+	}
+	return time.Unix(0, e.clock.now())
+}
+
+// AppName returns the name of the application that the engine guards.
+func (e *Engine) AppName() string { return e.config.appName }
+
+// Instance returns the identity of this instance of the application.
+func (e *Engine) Instance() string { return e.config.instance }
+
+// Logger returns the engine's logger, never nil.
+func (e *Engine) Logger() *slog.Logger {
+	if e == nil {
+		return slog.New(slog.DiscardHandler)
+	}
+	return e.config.logger
+}
+
+// SetEnabled switches all protection on or off. Off, calls pass unchecked and uncounted; calls that entered
+// before exit normally, and rules stay loaded.
+func (e *Engine) SetEnabled(on bool) { e.enabled.Store(on) }
+
+// Enabled says whether protection is on; it is after New.
+func (e *Engine) Enabled() bool { return e != nil && e.enabled.Load() }
+
+// SetObserve makes every rule count what it would refuse and refuse nothing, or ends that.
+func (e *Engine) SetObserve(on bool) {
+	if e.observe.Swap(on) != on {
+		e.compileAll()
+	}
+}
+
+// Observe says whether every rule only observes.
+func (e *Engine) Observe() bool { return e.observe.Load() }
+
+// kind is one kind of rules as the engine sees it.
+type kind struct {
+	kind   chain.Kind
+	order  int
+	checks func(*stat.Resource) []chain.Bound
+	setOff func(bool)
+	off    func() bool
+	plain  func(resource string) bool   // whether a rule names the resource
+	match  func(resource string) string // the patterns that match it, "" if none
+}

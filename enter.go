@@ -1,0 +1,203 @@
+package tidegate
+
+import (
+	"context"
+	"time"
+
+	"github.com/tidegate-go/tidegate/chain"
+	"github.com/tidegate-go/tidegate/stat"
+)
+
+// Enter asks to let a call into the resource. If the rules let it in, the returned entry must be exited. If they
+// refuse, err is a *BlockError. A call that must wait, waits here; if ctx ends meanwhile, err is a *BlockError
+// whose cause is the context's error. The call acquires nothing when it is not let in.
+//
+// The context gives entrance, origin and parent where call does not; a nil context is like Background.
+func (e *Engine) Enter(ctx context.Context, name string, call Call) (Entry, error) {
+	if name == "" {
+		return Entry{}, ErrNoResource
+	}
+	if call.Count < 0 {
+		return Entry{}, ErrNegativeCount
+	}
+	if e == nil || !e.enabled.Load() {
+		return Entry{}, nil
+	}
+	now := e.clock.now()
+	owner := e.resourceOf(name, call.Type)
+	r := e.records.Get().(*record) //nolint:errcheck // the pool holds nothing else
+	r.begin(ctx, owner, now, &call)
+	if err := e.decide(ctx, r); err != nil {
+		r.free()
+		return Entry{}, err
+	}
+	return r.open(), nil
+}
+
+// begin fills the record for a call.
+func (r *record) begin(ctx context.Context, owner *resource, now int64, call *Call) {
+	r.owner, r.created = owner, now
+	c := &r.call
+	c.Reset()
+	c.Now, c.Resource = now, &owner.Resource
+	c.Inbound, c.Prioritized = call.Inbound, call.Prioritized
+	c.Count = int64(call.Count)
+	if call.Count == 0 && !call.Free {
+		c.Count = 1
+	}
+	c.Origin, c.Entrance = call.Origin, call.Entrance
+	var parent *stat.ContextNode
+	if s := scopeOf(ctx); s != nil {
+		parent = s.parent
+		if c.Origin == "" {
+			c.Origin = s.origin
+		}
+		if c.Entrance == "" {
+			c.Entrance = s.entrance
+		}
+	}
+	if c.Entrance == "" {
+		c.Entrance = stat.DefaultEntrance
+	}
+	c.Node = owner.Node(c.Entrance, parent)
+	if c.Origin != "" {
+		c.OriginNode = r.engine.originNode(owner, c.Origin)
+	}
+	if len(call.Args) > 0 {
+		c.SetArgs(call.Args)
+	}
+}
+
+func (e *Engine) originNode(owner *resource, origin string) *stat.Node {
+	n, overflowed := owner.Origin(origin, e.config.maxOrigins)
+	if overflowed {
+		e.counters.originOverflow.Add(1)
+		e.log.warn("too many origins of one resource; further ones share a node", "resource", owner.Name)
+	}
+	return n
+}
+
+// decide runs the checks, commits what they reserved, waits, and counts the call as passed or blocked.
+func (e *Engine) decide(ctx context.Context, r *record) error {
+	c := &r.call
+	if err := e.check(c, r.owner.plan.Load()); err != nil {
+		c.UndoTo(0)
+		e.block(c, err)
+		return err
+	}
+	e.charge(c)
+	if d := c.Waiting(); d > 0 {
+		return e.wait(ctx, r, d)
+	}
+	e.pass(c, c.Now)
+	return nil
+}
+
+func (e *Engine) check(c *chain.Context, p *plan) *BlockError {
+	if p == nil {
+		return nil
+	}
+	for i := range p.checks {
+		if err := p.checks[i].Check(c); err != nil {
+			return err
+		}
+	}
+	if c.Held() > 0 {
+		return c.Commit(e.observed(c))
+	}
+	return nil
+}
+
+// charge counts the call in the exact words of its scopes that no check has counted it in.
+func (e *Engine) charge(c *chain.Context) {
+	if x := c.Resource.Exact(); x.Any() {
+		c.Charge(x, c.Resource.Active)
+	}
+	if x := c.Node.Exact(); x.Any() {
+		c.Charge(x, c.Node.Active)
+	}
+	if c.OriginNode != nil && c.OriginNode.Exact().Any() {
+		c.Charge(c.OriginNode.Exact(), c.OriginNode.Active)
+	}
+	if c.Inbound && e.inbound.Exact().Any() {
+		c.Charge(e.inbound.Exact(), e.inbound.Active)
+	}
+	if c.Permits != nil && !c.Holds(c.Permits) {
+		c.TakePermits()
+	}
+}
+
+// wait makes a call that has its places wait for the latest of them.
+func (e *Engine) wait(ctx context.Context, r *record, d int64) error {
+	c := &r.call
+	at := c.Borrowed()
+	if at != 0 {
+		e.eachNode(c, func(n *stat.Node) { n.Borrow(c.Hint, c.Now, at, c.Count) })
+	}
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	if err := e.clock.wait(ctx, time.Duration(d)); err != nil {
+		if at != 0 {
+			e.eachNode(c, func(n *stat.Node) { n.Return(c.Hint, c.Now, at, c.Count) })
+		}
+		c.UndoTo(0)
+		blocked := e.gaveUp(c, err)
+		e.block(c, blocked)
+		return blocked
+	}
+	r.waited = d
+	if at != 0 {
+		e.eachNode(c, func(n *stat.Node) { n.Arrive(c.Hint) })
+		e.arrived(c)
+		return nil
+	}
+	e.pass(c, e.clock.now())
+	return nil
+}
+
+// gaveUp is the refusal of a call whose caller left while it waited.
+func (e *Engine) gaveUp(c *chain.Context, cause error) *BlockError {
+	return chain.NewBlockError(chain.KindFlow, c.Resource.Name, nil, cause, nil)
+}
+
+func (e *Engine) pass(c *chain.Context, now int64) {
+	c.Node.Pass(c.Hint, now, c.Count)
+	if c.OriginNode != nil {
+		c.OriginNode.Pass(c.Hint, now, c.Count)
+	}
+	if c.Inbound {
+		e.inbound.Pass(c.Hint, now, c.Count)
+	}
+	e.arrived(c)
+}
+
+func (e *Engine) arrived(c *chain.Context) {
+	c.Arrived()
+	if len(e.config.callbacks) > 0 {
+		e.tellPass(c)
+	}
+}
+
+func (e *Engine) block(c *chain.Context, err *BlockError) {
+	c.Node.Block(c.Hint, c.Now, c.Count)
+	if c.OriginNode != nil {
+		c.OriginNode.Block(c.Hint, c.Now, c.Count)
+	}
+	if c.Inbound {
+		e.inbound.Block(c.Hint, c.Now, c.Count)
+	}
+	if len(e.config.callbacks) > 0 {
+		e.tellBlock(c, err)
+	}
+}
+
+func (e *Engine) eachNode(c *chain.Context, f func(*stat.Node)) {
+	f(&c.Node.Node)
+	if c.OriginNode != nil {
+		f(c.OriginNode)
+	}
+	if c.Inbound {
+		f(e.inbound)
+	}
+}

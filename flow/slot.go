@@ -1,0 +1,161 @@
+package flow
+
+import (
+	"slices"
+	"sync/atomic"
+
+	"github.com/tidegate-go/tidegate/chain"
+	"github.com/tidegate-go/tidegate/internal/ruleset"
+	"github.com/tidegate-go/tidegate/stat"
+)
+
+// Settings are what flow rules need to know of their engine.
+type Settings struct {
+	Scope         *stat.Scope
+	ColdFactor    int
+	OccupyTimeout *atomic.Int64                     // ns
+	Now           func() int64                      // engine time, ns
+	Related       func(name string) *stat.Resource  // the resource of that name, nil if nobody called it
+	Memory        func() (inUse uint64, known bool) // bytes that memory-adaptive rules compare
+}
+
+// Slot holds the flow rules of an engine and makes the checks of each resource.
+type Slot struct {
+	set      *ruleset.Set[Rule, *shaper]
+	settings Settings
+	derived  atomic.Pointer[derived]
+}
+
+// NewSlot makes a slot without rules.
+func NewSlot(settings Settings) *Slot {
+	s := &Slot{settings: settings}
+	s.set = ruleset.New(chain.KindFlow, func(r Rule) (*shaper, error) { return newShaper(r, settings), nil },
+		ruleset.Options[Rule]{Warn: Rule.Warnings})
+	return s
+}
+
+// Set returns the rules.
+func (s *Slot) Set() *ruleset.Set[Rule, *shaper] { return s.set }
+
+func (s *Slot) related(name string) *stat.Resource { return s.settings.Related(name) }
+
+// Checks returns a check for each rule that applies to the resource: rules without cluster mode first and, within
+// each part, those for named origins before those for all.
+func (s *Slot) Checks(resource *stat.Resource) []chain.Bound {
+	bounds := slices.Clone(s.set.Table().For(resource.RuleName))
+	slices.SortStableFunc(bounds, func(a, b *bound) int { return rank(a.Rule) - rank(b.Rule) })
+	p := &peers{}
+	checks := make([]chain.Bound, len(bounds))
+	for i, b := range bounds {
+		k := &check{slot: s, rule: b.Rule, app: b.Rule.Origin(), shaper: b.Controller, peers: p, reserves: true}
+		k.err = chain.NewBlockError(chain.KindFlow, resource.Name, b.Rule, chain.ErrFlow, k)
+		k.prepare()
+		checks[i] = chain.Bound{Check: k, Observed: b.Observed}
+		p.checks = append(p.checks, k)
+	}
+	p.markStrictest(bounds)
+	s.keepWords(resource, p)
+	return checks
+}
+
+type bound = ruleset.Bound[Rule, *shaper]
+
+func rank(r Rule) int {
+	n := 0
+	if r.ClusterMode {
+		n = 2
+	}
+	if r.Origin() == "default" {
+		n++
+	}
+	return n
+}
+
+// keepWords drops the exact words of the resource that no rule asks for any more.
+func (s *Slot) keepWords(resource *stat.Resource, p *peers) {
+	var whole, context, origin stat.Need
+	for _, k := range p.checks {
+		need := &whole
+		switch {
+		case k.rule.Strategy == StrategyChain:
+			need = &context
+		case k.app != "default":
+			need = &origin
+		}
+		if k.rule.Grade == GradeConcurrency {
+			need.Gate = true
+		} else {
+			need.Window = true
+		}
+	}
+	all := s.derive()
+	own := func(length, count int64) bool { return all.own[[2]int64{length, count}] }
+	whole.Own, context.Own, origin.Own = own, own, own
+	whole.Window = whole.Window || all.related[resource.Name]
+	resource.Keep(whole, context, origin)
+}
+
+// derived holds what follows from all flow rules together.
+type derived struct {
+	of      *ruleset.Table[Rule, *shaper]
+	own     map[[2]int64]bool // length and number of buckets of rules' own windows
+	related map[string]bool   // resources that relate rules read
+}
+
+func (s *Slot) derive() *derived {
+	table := s.set.Table()
+	if d := s.derived.Load(); d != nil && d.of == table {
+		return d
+	}
+	d := &derived{of: table, own: map[[2]int64]bool{}, related: map[string]bool{}}
+	for _, b := range table.All() {
+		if interval, buckets := b.Rule.Window(); buckets > 0 {
+			d.own[[2]int64{int64(interval) / int64(buckets), int64(buckets)}] = true
+		}
+		if b.Rule.Strategy == StrategyRelate {
+			d.related[b.Rule.RefResource] = true
+		}
+	}
+	s.derived.Store(d)
+	return d
+}
+
+// peers are the checks of one resource.
+type peers struct{ checks []*check }
+
+// named says whether a rule of the resource names the origin.
+func (p *peers) named(origin string) bool {
+	for _, k := range p.checks {
+		if k.app == origin && k.app != "default" && k.app != "other" {
+			return true
+		}
+	}
+	return false
+}
+
+// markStrictest leaves the reservation to the rule with the least count among rules that reject on the same
+// scope; the others only compare. So a call that one of them refuses takes no place from another call.
+func (p *peers) markStrictest(bounds []*bound) {
+	for i, k := range p.checks {
+		for j, other := range p.checks {
+			if i != j && k.sameWord(other) && !bounds[j].Observed && stricter(other, k, j < i) {
+				k.reserves = false
+			}
+		}
+	}
+}
+
+func stricter(a, b *check, first bool) bool {
+	return a.rule.Count < b.rule.Count || a.rule.Count == b.rule.Count && first
+}
+
+// sameWord says whether both rules reject by a fixed count on the same exact word.
+func (k *check) sameWord(o *check) bool {
+	fixed := func(r Rule) bool {
+		return (r.Grade == GradeConcurrency || r.ControlBehavior == Reject) && !r.MemoryAdaptive() && !r.ClusterMode && r.Count >= 1
+	}
+	ki, kn := k.rule.Window()
+	oi, on := o.rule.Window()
+	return fixed(k.rule) && fixed(o.rule) && k.app == o.app && k.rule.Strategy == o.rule.Strategy &&
+		k.rule.RefResource == o.rule.RefResource && k.rule.Grade == o.rule.Grade && ki == oi && kn == on
+}

@@ -1,0 +1,3 @@
+module github.com/tidegate-go/tidegate
+
+go 1.26

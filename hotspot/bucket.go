@@ -1,0 +1,135 @@
+package hotspot
+
+// The token bucket of a value: state holds the units left, since the time of the last refill in ms. Tokens are refilled
+// only when more than a whole period has passed, in proportion to the time, rounded down, up to the capacity; between
+// refills calls only take tokens. So a caller may see up to twice the capacity around a refill, as in Sentinel.
+//
+// Taking tokens is one compare-and-swap and never misses an update. A refill changes both words, so it is done under
+// the shard's lock, state before since: whoever still sees the old since knows that a refill is due and waits for the
+// lock, so nobody is refused while tokens are being added.
+
+const nsPerMs = 1_000_000
+
+// noPrior marks a hold that only took tokens.
+const noPrior = -1
+
+// take reserves n tokens of v.
+func (c *Controller) take(now int64, v *value, l *limit, n int64, h *Hold) result {
+	price, ms := l.units(n), now/nsPerMs
+	if price > l.capacity {
+		return refused
+	}
+	for {
+		left := v.state.Load()
+		since := v.since.Load()
+		switch {
+		case left == stateDead:
+			return lost
+		case left == stateFresh || ms-since > l.period:
+			if r := c.fill(now, v, l, n, h); r != again {
+				return r
+			}
+		case left < price:
+			return refused
+		case v.state.CompareAndSwap(left, left-price):
+			*h = Hold{v: v, n: n, at: now, a: since, b: noPrior}
+			return passed
+		}
+	}
+}
+
+// fill refills v, or gives a new one its first tokens, and reserves n of them. If another call has just done so it
+// returns again.
+func (c *Controller) fill(now int64, v *value, l *limit, n int64, h *Hold) result {
+	s := c.table.shardOf(v.hash)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	price, ms, since := l.units(n), now/nsPerMs, v.since.Load()
+	for {
+		left := v.state.Load()
+		full := l.capacity
+		switch {
+		case left == stateDead:
+			return lost
+		case left == stateFresh:
+			v.since.Store(ms)
+		case ms-since <= l.period:
+			return again
+		default:
+			full = min(full, satAdd(left, l.earned(ms-since)))
+		}
+		if full < price {
+			return refused
+		}
+		if v.state.CompareAndSwap(left, full-price) {
+			v.room = l.capacity - full
+			v.since.Store(ms)
+			*h = Hold{v: v, n: n, at: now, a: since, b: left}
+			return passed
+		}
+	}
+}
+
+// giveBack undoes a reservation. If nothing else happened to v it is as before, refill included; else the tokens are
+// given back, as many as a refill since then has not given back already.
+func (c *Controller) giveBack(h *Hold, l *limit) {
+	v := h.v
+	s := c.table.shardOf(v.hash)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	price, since := l.units(h.n), v.since.Load()
+	if h.b == noPrior {
+		if since != h.a {
+			price = v.takeRoom(price)
+		}
+		v.addTokens(price, l.capacity)
+		return
+	}
+	if since != h.at/nsPerMs {
+		v.addTokens(v.takeRoom(price), l.capacity)
+		return
+	}
+	full := l.capacity
+	if h.b != stateFresh {
+		full = min(full, satAdd(h.b, l.earned(since-h.a)))
+	}
+	v.since.Store(h.a) // sends callers to the lock until it is clear whether the refill is undone
+	if v.state.CompareAndSwap(full-price, h.b) {
+		v.room = 0
+		return
+	}
+	v.since.Store(since)
+	v.addTokens(price, l.capacity)
+}
+
+// takeRoom returns how much of price the last refill would have kept had it been there. Caller holds the shard's mu.
+func (v *value) takeRoom(price int64) int64 {
+	price = min(price, v.room)
+	v.room -= price
+	return price
+}
+
+// addTokens adds up to the capacity. Caller holds the shard's mu.
+func (v *value) addTokens(units, capacity int64) {
+	for {
+		left := v.state.Load()
+		if left < 0 { // dead or without calls
+			return
+		}
+		if v.state.CompareAndSwap(left, min(capacity, satAdd(left, units))) {
+			return
+		}
+	}
+}
+
+// bucketUse says that a bucket which the next call would fill is as good as a new one.
+func (c *Controller) bucketUse(v *value, left, now int64) use {
+	if left < 0 {
+		return useIdle
+	}
+	l, elapsed := c.limitOf(v), now/nsPerMs-v.since.Load()
+	if elapsed > l.period && satAdd(left, l.earned(elapsed)) >= l.capacity {
+		return useIdle
+	}
+	return useRecent
+}

@@ -1,0 +1,252 @@
+package hotspot
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/tidegate-go/tidegate/chain"
+)
+
+// A Controller decides for one rule on one resource. It is safe for concurrent use.
+// Times are engine times in ns: they never decrease but for the small differences between goroutines.
+type Controller struct {
+	base     limit
+	items    map[Key]*limit // never changed
+	way      way
+	queueing int64 // ns; throttling: a wait must be below it
+	skipped  atomic.Uint64
+	_        [64]byte // what is written is not beside what every call reads
+	table    table
+}
+
+// way is how a rule decides.
+type way uint8
+
+const (
+	wayBucket way = iota
+	wayQueue
+	wayConcurrency
+)
+
+// result is what became of an attempt to reserve.
+type result uint8
+
+const (
+	passed result = iota
+	refused
+	lost  // the value was evicted meanwhile: look it up again
+	again // the state has changed: try again
+)
+
+// A Hold is what a passed call has reserved, to be handed to Undo or Release once. Its zero value holds nothing.
+// It refers to the value's record, so that neither needs to look the value up.
+type Hold struct {
+	v  *value
+	n  int64
+	at int64 // when it was reserved
+	a  int64 // bucket: time of the last refill before, in ms; queue: the place given
+	b  int64 // bucket: units left before, or noPrior; queue: the place given before
+}
+
+// New makes the controller of a valid rule, with all values as new. Exception items that do not parse are left out;
+// Rule.Warnings says which.
+func New(rule Rule) *Controller {
+	c := &Controller{
+		base:     newLimit(rule.Count, &rule),
+		items:    itemLimits(&rule),
+		queueing: satMul(max(0, rule.MaxQueueingTimeMs), nsPerMs),
+	}
+	capacity := rule.Capacity()
+	switch {
+	case rule.Grade == GradeConcurrency:
+		c.way = wayConcurrency
+		c.table.init(capacity, 0, flightUse)
+	case rule.ControlBehavior == Throttling:
+		c.way = wayQueue
+		c.table.init(capacity, stateFresh, c.queueUse)
+	default:
+		c.table.init(capacity, stateFresh, c.bucketUse)
+	}
+	return c
+}
+
+// Threshold returns the threshold of a value: its exception item's count, or the rule's.
+func (c *Controller) Threshold(key Key) float64 {
+	if l := c.itemOf(&key); l != nil {
+		return l.count
+	}
+	return c.base.count
+}
+
+// Capacity returns how many values the controller keeps at most, not counting values in flight.
+func (c *Controller) Capacity() int { return int(c.table.capacity) }
+
+// Len returns how many values it keeps.
+func (c *Controller) Len() int { return int(c.table.count.Load()) }
+
+// Evicted returns how many values have been evicted to make room for others.
+func (c *Controller) Evicted() uint64 { return c.table.evicted() }
+
+// Skipped returns how many values could not be compared, so that the rule did not apply to them.
+func (c *Controller) Skipped() uint64 { return c.skipped.Load() }
+
+// Keys is KeysOf; what is skipped is added to Skipped.
+func (c *Controller) Keys(arg chain.Arg, yield func(Key) bool) {
+	if skipped := KeysOf(arg, yield); skipped > 0 {
+		c.skipped.Add(uint64(skipped))
+	}
+}
+
+// Reserve asks whether a call that counts n passes with this value. If ok, the call has to wait for wait ns, and h
+// holds what it has reserved: hand it to Undo if the call is refused after all, and under a concurrency rule to
+// Release when the call ends. If not ok nothing is reserved.
+//
+// A threshold of 0 refuses every call. Otherwise n = 0 passes and counts nothing; under a concurrency rule every call
+// counts as one, whatever its n. Under throttling a call charges its own cost.
+// It allocates nothing for a value that is in the table.
+func (c *Controller) Reserve(now int64, key Key, n int64) (h Hold, wait int64, ok bool) {
+	hash := c.table.hasher.hash(&key)
+	v := c.table.find(hash, &key)
+	if v != nil {
+		v.touch()
+	} else {
+		own := c.itemOf(&key)
+		if c.never(own, n) {
+			return Hold{}, 0, false
+		}
+		if n == 0 && c.way != wayConcurrency {
+			return Hold{}, 0, true
+		}
+		v = c.table.put(now, hash, &key, own)
+	}
+	for {
+		var r result
+		if wait, r = c.reserveOf(now, v, n, &h); r != lost {
+			return h, wait, r == passed
+		}
+		v = c.table.put(now, hash, &key, c.itemOf(&key))
+	}
+}
+
+func (c *Controller) reserveOf(now int64, v *value, n int64, h *Hold) (wait int64, r result) {
+	l := c.limitOf(v)
+	if l.closed() {
+		return 0, refused
+	}
+	if n == 0 && c.way != wayConcurrency {
+		return 0, passed
+	}
+	switch c.way {
+	case wayBucket:
+		r = c.take(now, v, l, n, h)
+	case wayQueue:
+		wait, r = c.queue(now, v, l, n, h)
+	case wayConcurrency:
+		r = c.hold(now, v, l, 0, h)
+	}
+	if r == passed {
+		v.noted(now, h.n)
+	}
+	return wait, r
+}
+
+// never says that a call is refused whatever happened before, so that its value need not be kept.
+func (c *Controller) never(own *limit, n int64) bool {
+	l := &c.base
+	if own != nil {
+		l = own
+	}
+	switch c.way {
+	case wayBucket:
+		return l.closed() || l.units(n) > l.capacity
+	case wayConcurrency:
+		return l.most < 1
+	case wayQueue:
+	}
+	return l.closed()
+}
+
+// itemOf returns the limit of a value's exception item, or nil.
+func (c *Controller) itemOf(key *Key) *limit {
+	if c.items == nil {
+		return nil
+	}
+	return c.items[*key]
+}
+
+// limitOf returns the limit of a value in the table.
+func (c *Controller) limitOf(v *value) *limit {
+	if v.own {
+		return v.limit
+	}
+	return &c.base
+}
+
+// Undo gives back exactly what Reserve has reserved for a call that was refused or cancelled later. A call with several
+// holds undoes them in reverse order. A place in a queue is given back if it is still the last one.
+func (c *Controller) Undo(h Hold) {
+	if h.v == nil {
+		return
+	}
+	h.v.unnoted(h.at, h.n)
+	switch c.way {
+	case wayBucket:
+		c.giveBack(&h, c.limitOf(h.v))
+	case wayQueue:
+		h.leave()
+	case wayConcurrency:
+		c.drop(h.v)
+	}
+}
+
+// Release ends a call: under a concurrency rule it frees its place, else it does nothing.
+func (c *Controller) Release(h Hold) {
+	if h.v != nil && c.way == wayConcurrency {
+		c.drop(h.v)
+	}
+}
+
+// Holds says whether calls must hand their holds to Release when they end: under concurrency rules.
+func (c *Controller) Holds() bool { return c.way == wayConcurrency }
+
+// Explain returns what a refused call would have measured at now, for messages: the tokens spent, the wait in seconds
+// a call of one would need, or the calls in flight; the limit it is compared with in the same unit; and when a call of
+// one could pass, 0 if at once or unknown. It changes nothing.
+func (c *Controller) Explain(now int64, key Key) (measured, most float64, retry time.Duration) {
+	l := &c.base
+	if own := c.itemOf(&key); own != nil {
+		l = own
+	}
+	state := int64(stateFresh)
+	var since int64
+	if v := c.table.find(c.table.hasher.hash(&key), &key); v != nil {
+		state, since = v.state.Load(), v.since.Load()
+	}
+	switch c.way {
+	case wayConcurrency:
+		return float64(max(0, state)), float64(l.most), 0
+	case wayQueue:
+		return c.explainQueue(now, l, state)
+	case wayBucket:
+	}
+	if l.closed() {
+		return 0, 0, 0
+	}
+	scale := float64(l.scale)
+	if state < 0 {
+		return 0, float64(l.capacity) / scale, 0
+	}
+	if state < l.scale {
+		retry = time.Duration(max(0, satMul(since+l.period+1, nsPerMs)-now))
+	}
+	return float64(l.capacity-state) / scale, float64(l.capacity) / scale, retry
+}
+
+func (c *Controller) explainQueue(now int64, l *limit, last int64) (measured, most float64, retry time.Duration) {
+	most = time.Duration(c.queueing).Seconds()
+	if l.closed() || last <= stateFresh {
+		return 0, most, 0
+	}
+	wait := max(0, satAdd(last, l.cost(1))-now)
+	return time.Duration(wait).Seconds(), most, time.Duration(max(0, wait-max(0, c.queueing-1)))
+}

@@ -1,0 +1,79 @@
+package hotspot
+
+import "sync/atomic"
+
+// An index finds values by hash: linear probing, at most half full. One goroutine at a time changes it; any number
+// look values up meanwhile without a lock. A lookup during a removal may miss a value that is there; whoever misses
+// looks again under the shard's lock.
+type index struct {
+	slots []slot
+}
+
+// A slot holds a value's hash beside it, so that probing touches no values but the one wanted: most of the cost of a
+// lookup is the cache lines it touches.
+type slot struct {
+	hash  atomic.Uint64 // 0: empty
+	value atomic.Pointer[value]
+}
+
+const minSlots = 8
+
+func newIndex(slots int) *index { return &index{make([]slot, slots)} }
+
+// roomFor says whether n values leave half of the slots free.
+func (x *index) roomFor(n int) bool { return 2*n <= len(x.slots) }
+
+func (x *index) find(h *hasher, hash uint64, k *Key) *value {
+	slots := x.slots
+	mask := uint64(len(slots) - 1)
+	for i := hash; ; i++ {
+		s := &slots[i&mask]
+		found := s.hash.Load()
+		if found == 0 {
+			return nil
+		}
+		if found != hash {
+			continue
+		}
+		// The slot may just be changing, so the value's own hash counts.
+		if v := s.value.Load(); v != nil && v.hash == hash && h.matches(v, k) {
+			return v
+		}
+	}
+}
+
+func (x *index) add(v *value) {
+	mask := uint64(len(x.slots) - 1)
+	i := v.hash & mask
+	for x.slots[i].hash.Load() != 0 {
+		i = (i + 1) & mask
+	}
+	x.slots[i].set(v.hash, v)
+}
+
+func (s *slot) set(hash uint64, v *value) {
+	s.value.Store(v)
+	s.hash.Store(hash)
+}
+
+// remove takes v out and moves later values of the run forward (Knuth, TAOCP 6.4, algorithm R), so that no
+// tombstones collect.
+func (x *index) remove(v *value) {
+	mask := uint64(len(x.slots) - 1)
+	hole := v.hash & mask
+	for x.slots[hole].value.Load() != v {
+		hole = (hole + 1) & mask
+	}
+	for i := (hole + 1) & mask; ; i = (i + 1) & mask {
+		hash := x.slots[i].hash.Load()
+		if hash == 0 {
+			break
+		}
+		if (i-hash)&mask >= (i-hole)&mask { // its home is at or before the hole
+			x.slots[hole].set(hash, x.slots[i].value.Load())
+			hole = i
+		}
+	}
+	x.slots[hole].hash.Store(0)
+	x.slots[hole].value.Store(nil)
+}

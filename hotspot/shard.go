@@ -1,0 +1,119 @@
+package hotspot
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// A shard is a part of the table. Looking up is lock-free; mu is held to add and remove values and to refill buckets.
+type shard struct {
+	mu    sync.Mutex
+	index atomic.Pointer[index] // nil until the first value
+	ring  []*value              // guarded by mu: all values, in the order of the clock hand
+	hand  int                   // guarded by mu
+	gone  uint64                // guarded by mu: values evicted so far
+	_     [64]byte              // the next shard's lock is on another pair of cache lines
+}
+
+func (s *shard) find(h *hasher, hash uint64, k *Key) *value {
+	if x := s.index.Load(); x != nil {
+		return x.find(h, hash, k)
+	}
+	return nil
+}
+
+// add puts a new value into the shard. Caller holds mu.
+func (s *shard) add(v *value) {
+	v.place = len(s.ring)
+	s.ring = append(s.ring, v)
+	x := s.index.Load()
+	if x == nil || !x.roomFor(len(s.ring)) {
+		s.grow()
+		return
+	}
+	x.add(v)
+}
+
+// grow builds an index of twice the size from the ring. Lookups in the old one find what was there before.
+func (s *shard) grow() {
+	slots := minSlots
+	for slots < 2*len(s.ring) {
+		slots *= 2
+	}
+	x := newIndex(slots)
+	for _, v := range s.ring {
+		x.add(v)
+	}
+	s.index.Store(x)
+}
+
+// replace puts v in the place of a victim. Caller holds mu.
+func (s *shard) replace(victim, v *value) {
+	s.index.Load().remove(victim)
+	v.place = victim.place
+	s.ring[v.place] = v
+	s.index.Load().add(v)
+	s.gone++
+}
+
+// remove takes a victim out. Caller holds mu.
+func (s *shard) remove(victim *value) {
+	s.index.Load().remove(victim)
+	last := len(s.ring) - 1
+	moved := s.ring[last]
+	s.ring[victim.place], moved.place = moved, victim.place
+	s.ring[last] = nil
+	s.ring = s.ring[:last]
+	s.gone++
+}
+
+// victim finds the value to evict and marks it dead: generalized CLOCK (A. J. Smith, "Sequentiality and prefetching
+// in database systems", 1978). The hand goes round; it takes a value that is idle, or one without a use since it last
+// came by, and takes one of at most maxHeat noted uses from the others. A value that comes once is gone after one
+// round at the latest, one that comes again within a round stays, however many others come once; unlike with SIEVE or
+// a small first queue, a newcomer has a whole round to show that it comes again. Values with calls in flight are never
+// taken, values with calls queued only if there are no others. Caller holds mu.
+func (s *shard) victim(now int64, useOf useFunc) *value {
+	for range maxHeat + 1 {
+		candidates := false
+		for range len(s.ring) {
+			v := s.next()
+			u := useOf(v, v.state.Load(), now)
+			candidates = candidates || u < useQueued
+			if u == useIdle || u == useRecent && v.cool() {
+				if v.kill(useOf, now, useRecent) {
+					return v
+				}
+			}
+		}
+		if !candidates {
+			break
+		}
+	}
+	for range len(s.ring) {
+		if v := s.next(); v.kill(useOf, now, useQueued) {
+			return v
+		}
+	}
+	return nil
+}
+
+func (s *shard) next() *value {
+	if s.hand >= len(s.ring) {
+		s.hand = 0
+	}
+	s.hand++
+	return s.ring[s.hand-1]
+}
+
+// kill marks v dead if no more than worst is lost by it. Caller holds the shard's mu.
+func (v *value) kill(useOf useFunc, now int64, worst use) bool {
+	state := v.state.Load()
+	for state != stateDead && useOf(v, state, now) <= worst {
+		if v.state.CompareAndSwap(state, stateDead) {
+			return true
+		}
+		state = v.state.Load()
+	}
+	return false
+}

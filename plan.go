@@ -1,0 +1,102 @@
+package tidegate
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/tidegate-go/tidegate/chain"
+	"github.com/tidegate-go/tidegate/stat"
+)
+
+// plan is what a call of one resource goes through: the checks that apply, in order. It is immutable.
+type plan struct {
+	checks     []chain.Check
+	completers []chain.Completer
+}
+
+// resource is a stat.Resource with its plan.
+type resource struct {
+	stat.Resource
+	plan    atomic.Pointer[plan]
+	created int64
+	mu      sync.Mutex // held to compile the plan
+}
+
+// compile makes the resource's plan from the rules in force. Whoever publishes rules compiles afterwards, and so
+// does whoever publishes a resource; both under the resource's lock, so the last plan has seen the last rules.
+func (e *Engine) compile(r *resource) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var bounds []chain.Bound
+	for _, k := range e.kinds {
+		for _, b := range k.checks(&r.Resource) {
+			if b.Order == 0 {
+				b.Order = k.order
+			}
+			bounds = append(bounds, b)
+		}
+	}
+	for _, own := range e.config.checks {
+		bounds = append(bounds, chain.Bound{Check: &customCheck{engine: e, check: own, resource: r.Name}, Order: own.Order()})
+	}
+	slices.SortStableFunc(bounds, func(a, b chain.Bound) int { return a.Order - b.Order })
+	p := &plan{}
+	observe := e.observe.Load()
+	for _, b := range bounds {
+		if done, ok := b.Check.(chain.Completer); ok {
+			p.completers = append(p.completers, done)
+		}
+		if b.Observed || observe {
+			b.Check = &observedCheck{check: b.Check, engine: e}
+		}
+		p.checks = append(p.checks, b.Check)
+	}
+	r.plan.Store(p)
+}
+
+// compileAll compiles every resource's plan.
+func (e *Engine) compileAll() {
+	each := func(_ string, r *resource) bool { e.compile(r); return true }
+	e.resources.Range(each)
+	e.overflow.Range(each)
+}
+
+// compileNamed compiles the plans of the resources of those names that exist.
+func (e *Engine) compileNamed(names []string) {
+	for _, name := range names {
+		if r, ok := e.resources.Get(name); ok {
+			e.compile(r)
+		}
+	}
+}
+
+// observedCheck lets pass what its check refuses, and counts it.
+type observedCheck struct {
+	check  chain.Check
+	engine *Engine
+}
+
+// Check always returns nil.
+func (o *observedCheck) Check(c *chain.Context) *BlockError {
+	held, waiting := c.Held(), c.Waiting()
+	err := o.check.Check(c)
+	c.SetWaiting(waiting)
+	if err != nil {
+		c.UndoTo(held)
+		o.engine.observed(c)(err)
+		return nil
+	}
+	c.ObserveFrom(held)
+	return nil
+}
+
+// observed returns what counts a call that a rule would have refused if it did not only observe.
+func (e *Engine) observed(c *chain.Context) func(*BlockError) {
+	return func(err *BlockError) {
+		c.Resource.Observe()
+		if len(e.config.callbacks) > 0 {
+			e.tellObserve(c, err)
+		}
+	}
+}

@@ -1,0 +1,183 @@
+package tidegate
+
+import (
+	"runtime"
+	"sync/atomic"
+	"time"
+
+	"github.com/tidegate-go/tidegate/chain"
+)
+
+// record is what an engine keeps of one call. It is pooled: a pool hands a record back to the core that returned
+// it, so its stripe spreads cores over counters.
+//
+// state is generation<<2 | locked<<1 | open. An Entry holds the generation it was made with, so a stale copy
+// finds another one and does nothing.
+type record struct {
+	state   atomic.Uint64
+	call    chain.Context
+	engine  *Engine
+	owner   *resource
+	created int64 // ns
+	waited  int64 // ns
+	err     error // set by SetError; guarded by the lock bit
+}
+
+const (
+	openBit = 1
+	lockBit = 2
+)
+
+func (e *Engine) newRecord() any {
+	r := &record{engine: e}
+	r.call.Hint = e.stripes.Add(1)
+	return r
+}
+
+func (r *record) open() Entry {
+	generation := r.state.Load()>>2 + 1
+	r.state.Store(generation<<2 | openBit)
+	return Entry{record: r, generation: generation}
+}
+
+// lock keeps the record from being closed while f runs; false if the entry is stale.
+func (en Entry) lock(f func(r *record)) bool {
+	r := en.record
+	if r == nil {
+		return false
+	}
+	free := en.generation<<2 | openBit
+	for {
+		switch r.state.Load() {
+		case free:
+			if r.state.CompareAndSwap(free, free|lockBit) {
+				f(r)
+				r.state.Store(free)
+				return true
+			}
+		case free | lockBit:
+			runtime.Gosched()
+		default:
+			return false
+		}
+	}
+}
+
+// claim closes the record; exactly one caller of an entry gets true.
+func (en Entry) claim() bool {
+	r := en.record
+	if r == nil {
+		return false
+	}
+	free := en.generation<<2 | openBit
+	for {
+		switch r.state.Load() {
+		case free:
+			if r.state.CompareAndSwap(free, en.generation<<2) {
+				return true
+			}
+		case free | lockBit:
+			runtime.Gosched()
+		default:
+			return false
+		}
+	}
+}
+
+// free returns a closed record to the pool.
+func (r *record) free() {
+	r.call.Clear()
+	r.owner, r.err = nil, nil
+	r.waited = 0
+	r.engine.records.Put(r)
+}
+
+// Entry is a call that was let in. The zero value, which a refused call returns, is safe: its methods do
+// nothing. An entry may be copied and exited from any goroutine, in any order; only the first exit counts.
+type Entry struct {
+	record     *record
+	generation uint64
+}
+
+// Exit ends the call; err is its outcome, nil for success. The engine's classifier judges the error.
+func (en Entry) Exit(err error) { en.exit(-1, err) }
+
+// ExitN is Exit for a call that turned out to be of n units, which its success or failure is counted with.
+// A negative n stands for the count at entry.
+func (en Entry) ExitN(n int, err error) { en.exit(int64(n), err) }
+
+// SetError notes an error before the exit. The last one counts, once; refusals by rules are not noted. An error
+// given to Exit wins.
+func (en Entry) SetError(err error) {
+	if err == nil || Classify(err) == Success {
+		return
+	}
+	en.lock(func(r *record) { r.err = err })
+}
+
+// Waited returns how long rules made the call wait, 0 once it has exited.
+func (en Entry) Waited() time.Duration {
+	var d int64
+	en.lock(func(r *record) { d = r.waited })
+	return time.Duration(d)
+}
+
+// Open says whether the call was let in by a rule check and has not exited.
+func (en Entry) Open() bool { return en.lock(func(*record) {}) }
+
+// scope returns what calls inside this one inherit.
+func (en Entry) scope() (s callScope, ok bool) {
+	ok = en.lock(func(r *record) {
+		s = callScope{entrance: r.call.Entrance, origin: r.call.Origin, parent: r.call.Node}
+	})
+	return s, ok
+}
+
+func (en Entry) exit(n int64, err error) {
+	if !en.claim() {
+		return
+	}
+	r := en.record
+	e := r.engine
+	c := &r.call
+	now := e.clock.now()
+	if err == nil {
+		err = r.err
+	}
+	done := chain.Done{Now: now, RT: time.Duration(max(0, now-r.created)), Outcome: Success}
+	if err != nil {
+		done.Outcome = e.judge(err)
+	}
+	if n < 0 {
+		n = c.Count
+	}
+	c.Release(done)
+	if p := r.owner.plan.Load(); p != nil {
+		for _, k := range p.completers {
+			k.Complete(c, done)
+		}
+	}
+	e.countDone(c, n, done)
+	if len(e.config.callbacks) > 0 {
+		e.tellComplete(c, err, done)
+	}
+	r.free()
+}
+
+func (e *Engine) countDone(c *chain.Context, n int64, d chain.Done) {
+	failed := d.Outcome == Failure
+	c.Node.Complete(c.Hint, d.Now, n, int64(d.RT), failed)
+	if c.OriginNode != nil {
+		c.OriginNode.Complete(c.Hint, d.Now, n, int64(d.RT), failed)
+	}
+	if c.Inbound {
+		e.inbound.Complete(c.Hint, d.Now, n, int64(d.RT), failed)
+	}
+}
+
+// judge asks the classifier; one that panics counts as an internal error and the call as failed.
+func (e *Engine) judge(err error) (o Outcome) {
+	o = Failure
+	e.guard("classifier", func() { o = e.config.classify(err) })
+	return o
+}

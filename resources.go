@@ -1,0 +1,76 @@
+package tidegate
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/tidegate-go/tidegate/chain"
+	"github.com/tidegate-go/tidegate/stat"
+)
+
+// resourceOf returns the resource of that name, made if need be. Beyond the cap, names that no rule names share
+// one resource for each set of patterns that match them.
+func (e *Engine) resourceOf(name string, kind chain.ResourceType) *resource {
+	r, ok := e.resources.Get(name)
+	if !ok {
+		r = e.makeResource(name, kind)
+	}
+	if r.plan.Load() == nil {
+		e.compile(r)
+	}
+	return r
+}
+
+func (e *Engine) makeResource(name string, kind chain.ResourceType) *resource {
+	if e.resources.Len() >= e.config.maxResources && !e.named(name) {
+		return e.overflowOf(name)
+	}
+	r, _ := e.resources.GetOrAdd(name, func(name string) (*resource, bool) { return e.newResource(name, name, kind), true })
+	return r
+}
+
+func (e *Engine) newResource(name, ruleName string, kind chain.ResourceType) *resource {
+	r := &resource{created: e.clock.now()}
+	stat.InitResource(&r.Resource, e.tree, name, ruleName, uint8(kind))
+	return r
+}
+
+// overflowOf returns the resource that stands for names beyond the cap to which the same patterns apply.
+func (e *Engine) overflowOf(name string) *resource {
+	e.counters.resourceOverflow.Add(1)
+	if !e.pressed.Load() {
+		e.pressed.Store(true)
+	}
+	e.log.warn("too many resources; further names without a rule of their own share one", "cap", e.config.maxResources)
+	var patterns []string
+	for _, k := range e.kinds {
+		if matched := k.match(name); matched != "" {
+			patterns = append(patterns, k.kind.String()+" "+matched)
+		}
+	}
+	key := stat.Overflow
+	if len(patterns) > 0 {
+		key += " " + strings.Join(patterns, " ")
+	}
+	r, _ := e.overflow.GetOrAdd(key, func(key string) (*resource, bool) {
+		return e.newResource(key, name, chain.TypeCommon), true
+	})
+	return r
+}
+
+// named says whether a rule names the resource itself, so that it is never refused nor evicted.
+func (e *Engine) named(name string) bool {
+	return slices.ContainsFunc(e.kinds, func(k kind) bool { return k.plain(name) })
+}
+
+// find returns the resource of that name, nil if nobody called it.
+func (e *Engine) find(name string) *resource {
+	if e == nil {
+		return nil
+	}
+	if r, ok := e.resources.Get(name); ok {
+		return r
+	}
+	r, _ := e.overflow.Get(name)
+	return r
+}

@@ -1,0 +1,134 @@
+package tidegate
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/tidegate-go/tidegate/chain"
+	"github.com/tidegate-go/tidegate/circuitbreaker"
+	"github.com/tidegate-go/tidegate/flow"
+	"github.com/tidegate-go/tidegate/internal/ruleset"
+	"github.com/tidegate-go/tidegate/isolation"
+	"github.com/tidegate-go/tidegate/stat"
+)
+
+// Item is one element of a rule list that was decoded element by element: a rule, or the error that decoding gave.
+type Item[R any] = ruleset.Item[R]
+
+// loader is the part of a rule set that does not depend on its controllers.
+type loader[R any] interface {
+	Load(source string, rules []R) chain.Report
+	LoadItems(source string, items []Item[R]) chain.Report
+	LoadResource(resource string, rules []R) chain.Report
+	Rules() []R
+	Status() chain.Report
+	Subscribe(f func([]R)) (cancel func())
+}
+
+// RuleSet is an engine's rules of one kind. Several sources may supply rules; they are merged in the order of the
+// sources' names, and each source replaces only its own. The source "" is code. Rules equal to loaded ones keep
+// their controller and its state. A rule that is refused never takes others with it. Safe for concurrent use.
+type RuleSet[R any] struct{ set loader[R] }
+
+// Load replaces the rules that code loaded before. The error names each refused rule by index and reason; the
+// others are in force. No rules at all removes those of code.
+func (s *RuleSet[R]) Load(rules ...R) (Report, error) {
+	report := s.set.Load("", rules)
+	return report, report.Err()
+}
+
+// LoadFrom replaces the rules that the source of that name supplied before.
+func (s *RuleSet[R]) LoadFrom(source string, items []Item[R]) Report {
+	return s.set.LoadItems(source, items)
+}
+
+// LoadResource replaces the rules of one resource, whichever source they came from, by rules of code. A source
+// that loads again brings its own back.
+func (s *RuleSet[R]) LoadResource(resource string, rules ...R) (Report, error) {
+	report := s.set.LoadResource(resource, rules)
+	return report, report.Err()
+}
+
+// Rules returns a copy of the rules in force.
+func (s *RuleSet[R]) Rules() []R { return s.set.Rules() }
+
+// Status tells what became of every rule of every source.
+func (s *RuleSet[R]) Status() Report { return s.set.Status() }
+
+// Subscribe calls f with the rules in force after every change, until cancel is called. f runs inside the load,
+// must be quick, and must not load rules of this kind.
+func (s *RuleSet[R]) Subscribe(f func([]R)) (cancel func()) { return s.set.Subscribe(f) }
+
+// FlowRules returns the rules that limit flow.
+func (e *Engine) FlowRules() *RuleSet[flow.Rule] { return &RuleSet[flow.Rule]{set: e.flow.Set()} }
+
+// IsolationRules returns the rules that limit calls in flight.
+func (e *Engine) IsolationRules() *RuleSet[isolation.Rule] {
+	return &RuleSet[isolation.Rule]{set: e.isolation.Set()}
+}
+
+// DegradeRules returns the rules of circuit breakers. Rules whose resource is exactly "*" make default breakers for
+// resources without any of their own.
+func (e *Engine) DegradeRules() *RuleSet[circuitbreaker.Rule] {
+	return &RuleSet[circuitbreaker.Rule]{set: e.breakers.Set()}
+}
+
+// ExcludeFromDefaultBreakers names the resources that get no default breaker, instead of those named before.
+func (e *Engine) ExcludeFromDefaultBreakers(resources ...string) {
+	e.breakers.Exclude(resources)
+	e.compileAll()
+}
+
+// SetKindEnabled puts the rules of a kind in force or, keeping them and their state, out of force.
+func (e *Engine) SetKindEnabled(which Kind, on bool) {
+	for _, k := range e.kinds {
+		if k.kind == which {
+			k.setOff(!on)
+		}
+	}
+}
+
+// makeKinds makes the slot of each kind, in the order of their checks.
+func (e *Engine) makeKinds() {
+	now := e.clock.now
+	e.flow = flow.NewSlot(flow.Settings{
+		Scope: e.scope, ColdFactor: e.config.coldFactor, OccupyTimeout: &e.occupy, Now: now, Related: e.related,
+		Memory: func() (uint64, bool) { return 0, false },
+	})
+	e.isolation = isolation.NewSlot()
+	e.breakers = circuitbreaker.NewSlot(now, e.notify)
+	e.kinds = []kind{
+		kindOf(e, chain.OrderFlow, e.flow.Set(), e.flow.Checks),
+		kindOf(e, chain.OrderIsolation, e.isolation.Set(), e.isolation.Checks),
+		kindOf(e, chain.OrderBreaker, e.breakers.Set(), e.breakers.Checks),
+	}
+}
+
+func (e *Engine) related(name string) *stat.Resource {
+	if r, ok := e.resources.Get(name); ok {
+		return &r.Resource
+	}
+	return nil
+}
+
+// kindOf makes the engine's view of a rule set and recompiles plans when it changes.
+func kindOf[R ruleset.Rule[R], C any](e *Engine, order int, set *ruleset.Set[R, C], checks func(*stat.Resource) []chain.Bound) kind {
+	set.OnChange(func(c ruleset.Change) {
+		if c.All || slices.Contains(c.Resources, circuitbreaker.DefaultResource) {
+			e.compileAll()
+		} else {
+			e.compileNamed(c.Resources)
+		}
+	})
+	return kind{
+		kind: set.Kind(), order: order, checks: checks, setOff: set.SetOff, off: set.Off,
+		plain: func(resource string) bool { return len(set.Table().Plain(resource)) > 0 },
+		match: func(resource string) string {
+			var patterns []string
+			for _, b := range set.Table().Matching(resource) {
+				patterns = append(patterns, b.Rule.Head().Resource)
+			}
+			return strings.Join(patterns, "|")
+		},
+	}
+}

@@ -1,0 +1,56 @@
+package stat
+
+import "sync/atomic"
+
+// bucket counts one slice of time. Eight words are one cache line, so that a call on a ring writes one
+// line at entry and, within the same bucket, the same line at exit.
+type bucket struct {
+	start     atomic.Int64 // ns; published after the counters are cleared
+	pass      atomic.Int64
+	block     atomic.Int64
+	exception atomic.Int64
+	success   atomic.Int64
+	rt        atomic.Int64 // ns, one per completed call
+	occupied  atomic.Int64 // passes of calls that wait for a later bucket
+	minRT     atomic.Int64 // ns
+}
+
+// inflight is a counter of calls in flight with a cache line of its own.
+type inflight struct {
+	n atomic.Int64
+	_ [56]byte
+}
+
+// ring is the set of buckets that one stripe of a node writes.
+type ring struct {
+	cur     atomic.Pointer[bucket] // the newest bucket
+	shape   *Shape
+	active  *inflight
+	buckets []bucket
+}
+
+func newRing(shape *Shape) *ring {
+	r := &ring{shape: shape, active: &inflight{}, buckets: make([]bucket, shape.ring)}
+	for i := range r.buckets {
+		r.buckets[i].start.Store(never)
+	}
+	return r
+}
+
+// at returns the bucket of time now. The usual case is two loads and a compare; see Node.roll for the rest.
+func (r *ring) at(n *Node, now int64) *bucket {
+	if b := r.cur.Load(); b != nil && uint64(now-b.start.Load()) < uint64(r.shape.base) {
+		return b
+	}
+	return n.roll(r, now)
+}
+
+// lowerMin makes rt the bucket's least response time if it is.
+func (b *bucket) lowerMin(rt int64) {
+	for {
+		least := b.minRT.Load()
+		if rt >= least || b.minRT.CompareAndSwap(least, rt) {
+			return
+		}
+	}
+}

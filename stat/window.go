@@ -1,0 +1,248 @@
+package stat
+
+import (
+	"math"
+	"sync"
+	"sync/atomic"
+)
+
+// Window counts admissions exactly: no number of simultaneous callers gets more reservations than a limit
+// allows. It is a sliding window of buckets aligned to the epoch, like a node's, but of one word.
+//
+// A caller loads total, compares, and adds by compare-and-swap: one shared write per admitted call, none per
+// refused one. That write is what exactness costs: with 64 cores on one limit its cache line goes round them
+// all. When a bucket ends, one caller subtracts under the mutex what leaves the window; what the current
+// bucket holds is the total less the closed buckets, so callers need not know the bucket.
+type Window struct {
+	total  atomic.Int64 // of all buckets of the window
+	start  atomic.Int64 // of the current bucket, ns
+	last   atomic.Int64 // time of the latest reservation, for limits below one per window
+	length int64        // of a bucket, ns
+	count  int64        // buckets
+
+	mu     sync.Mutex
+	closed []int64 // by bucket number modulo count; 0 for the current bucket; guarded by mu
+	sum    int64   // of closed; guarded by mu
+	future []loan  // reserved in buckets to come; guarded by mu
+}
+
+// NewWindow makes an empty window of count buckets of the length in ns.
+func NewWindow(length, count, now int64) *Window {
+	w := &Window{length: length, count: count, closed: make([]int64, count)}
+	w.start.Store(now - now%length)
+	w.last.Store(never)
+	return w
+}
+
+// Interval returns the window's length in ns.
+func (w *Window) Interval() int64 { return w.length * w.count }
+
+// Reserve adds n if the total before is at most room. It returns the bucket it was added to, for Undo.
+// A negative room refuses every n.
+func (w *Window) Reserve(now, n, room int64) (bucket int64, ok bool) {
+	if uint64(now-w.start.Load()) >= uint64(w.length) {
+		w.advance(now)
+	}
+	for {
+		total := w.total.Load()
+		if total > room {
+			return 0, false
+		}
+		bucket = w.start.Load()
+		if w.total.CompareAndSwap(total, saturatingAdd(total, n)) {
+			return bucket, true
+		}
+	}
+}
+
+// ReserveGap admits one reservation per gap, in ns, and counts n. The latest reservation of any kind counts.
+func (w *Window) ReserveGap(now, n, gap int64) (bucket, previous int64, ok bool) {
+	for {
+		previous = w.last.Load()
+		if previous != never && now-previous < gap {
+			return 0, 0, false
+		}
+		if w.last.CompareAndSwap(previous, now) {
+			return w.Add(now, n), previous, true
+		}
+	}
+}
+
+// UndoGap gives back a reservation of ReserveGap at time reserved, if none came since.
+func (w *Window) UndoGap(bucket, n, reserved, previous int64) {
+	w.last.CompareAndSwap(reserved, previous)
+	w.Undo(bucket, n)
+}
+
+// Stamp notes a pass for ReserveGap that no limit below one per window decided.
+func (w *Window) Stamp(now int64) { w.last.Store(now) }
+
+// Latest returns when ReserveGap last admitted a call, and whether it ever did.
+func (w *Window) Latest() (int64, bool) {
+	last := w.last.Load()
+	return last, last != never
+}
+
+// Add counts n without a limit and returns the bucket.
+func (w *Window) Add(now, n int64) (bucket int64) {
+	bucket, _ = w.Reserve(now, n, math.MaxInt64)
+	return bucket
+}
+
+// Undo takes back a reservation of n in that bucket.
+func (w *Window) Undo(bucket, n int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	current := w.start.Load()
+	switch {
+	case bucket == current:
+		w.total.Add(-n)
+	case bucket > current-w.length*w.count:
+		w.closed[w.index(bucket)] -= n
+		w.sum -= n
+		w.total.Add(-n)
+	}
+}
+
+// Total returns what the window holds at time now.
+func (w *Window) Total(now int64) int64 {
+	if uint64(now-w.start.Load()) >= uint64(w.length) {
+		w.advance(now)
+	}
+	return w.total.Load()
+}
+
+// NextRelease returns in how many ns, from now, the oldest reservation leaves the window; 0 if there is none.
+func (w *Window) NextRelease(now int64) int64 {
+	w.Total(now)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	current := w.start.Load()
+	for k := w.count - 1; k >= 0; k-- {
+		start := current - k*w.length
+		held := w.closed[w.index(start)]
+		if k == 0 {
+			held = w.total.Load() - w.sum
+		}
+		if held > 0 {
+			return start + w.length*w.count - now
+		}
+	}
+	return 0
+}
+
+func (w *Window) index(start int64) int64 { return start / w.length % w.count }
+
+// advance moves the window on to the bucket of time now. A time before the current bucket changes nothing.
+func (w *Window) advance(now int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.advanceLocked(now)
+}
+
+func (w *Window) advanceLocked(now int64) {
+	current, next := w.start.Load(), now-now%w.length
+	if next <= current {
+		return
+	}
+	held := w.total.Load() - w.sum // of the bucket that ends; later adds belong to the new one
+	w.closed[w.index(current)] = held
+	w.sum += held
+	var expired int64
+	for k := int64(1); k <= min((next-current)/w.length, w.count); k++ {
+		slot := &w.closed[w.index(current+k*w.length)]
+		expired += *slot
+		*slot = 0
+	}
+	w.sum -= expired
+	w.total.Add(w.takeLoan(next) - expired)
+	w.start.Store(next)
+}
+
+// takeLoan returns what was reserved in the bucket that begins at start and forgets it and older ones.
+func (w *Window) takeLoan(start int64) (count int64) {
+	kept := w.future[:0]
+	for _, l := range w.future {
+		switch {
+		case l.start == start:
+			count += l.count
+		case l.start > start:
+			kept = append(kept, l)
+		}
+	}
+	w.future = kept
+	return count
+}
+
+// Occupy reserves n in a bucket to come, for a prioritized call, if what will have left the window by then
+// makes room below most. It returns how long the call must wait, in ns; false if not less than timeout.
+// The algorithm is Sentinel's tryOccupyNext.
+func (w *Window) Occupy(now, n int64, most float64, timeout int64) (wait int64, ok bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.advanceLocked(now)
+	now = max(now, w.start.Load())
+	waiting := w.waiting()
+	if float64(waiting) >= most {
+		return 0, false
+	}
+	passed := w.total.Load()
+	earliest := now - now%w.length + w.length - w.length*w.count
+	for k := int64(0); earliest < now; k++ {
+		wait = k*w.length + w.length - now%w.length
+		if wait >= timeout {
+			return 0, false
+		}
+		leaving := w.held(earliest)
+		if float64(passed+waiting+n-leaving) <= most {
+			w.reserveAhead(now+wait, n)
+			return wait, true
+		}
+		earliest += w.length
+		passed -= leaving
+	}
+	return 0, false
+}
+
+func (w *Window) held(start int64) int64 {
+	if start == w.start.Load() {
+		return w.total.Load() - w.sum
+	}
+	return w.closed[w.index(start)]
+}
+
+func (w *Window) waiting() (n int64) {
+	for _, l := range w.future {
+		n += l.count
+	}
+	return n
+}
+
+// AddAhead counts n in the bucket of a later time, without a limit. A negative n takes it back.
+func (w *Window) AddAhead(at, n int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if at < w.start.Load()+w.length { // the bucket has come
+		w.total.Add(n)
+		return
+	}
+	w.reserveAhead(at, n)
+}
+
+func (w *Window) reserveAhead(at, n int64) {
+	start := at - at%w.length
+	for i := range w.future {
+		if w.future[i].start == start {
+			w.future[i].count += n
+			return
+		}
+	}
+	w.future = append(w.future, loan{start: start, count: n})
+}
+
+func saturatingAdd(a, b int64) int64 {
+	if sum := a + b; sum >= a {
+		return sum
+	}
+	return math.MaxInt64
+}
