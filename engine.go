@@ -7,12 +7,15 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/tidegate-go/tidegate/authority"
 	"github.com/tidegate-go/tidegate/chain"
 	"github.com/tidegate-go/tidegate/circuitbreaker"
 	"github.com/tidegate-go/tidegate/flow"
+	"github.com/tidegate-go/tidegate/hotspot"
 	"github.com/tidegate-go/tidegate/internal/nametable"
 	"github.com/tidegate-go/tidegate/isolation"
 	"github.com/tidegate-go/tidegate/stat"
+	"github.com/tidegate-go/tidegate/system"
 )
 
 // Engine decides about guarded calls and counts them. Make it with New; two engines share nothing. All methods
@@ -35,11 +38,15 @@ type Engine struct {
 	records   sync.Pool
 	stripes   atomic.Uint32
 
+	authority *authority.Slot
+	system    *system.Slot
+	param     *hotspot.Slot
 	flow      *flow.Slot
 	isolation *isolation.Slot
 	breakers  *circuitbreaker.Slot
 	kinds     []kind
 
+	sampler   sampler
 	observers observers
 	counters  counters
 	pressed   atomic.Bool // a name was refused a resource of its own since the last maintenance
@@ -49,7 +56,8 @@ type Engine struct {
 	stopped chan struct{}
 }
 
-// New makes an engine with one goroutine, for housekeeping; Close ends it. It returns an error that names the
+// New makes an engine with one goroutine, for housekeeping, and one more while a rule compares the machine's load,
+// CPU usage or memory; Close ends them. It returns an error that names the
 // option at fault.
 func New(options ...Option) (*Engine, error) {
 	c, err := newConfig(options)
@@ -68,12 +76,13 @@ func New(options ...Option) (*Engine, error) {
 	e.resources = nametable.New[*resource]()
 	e.overflow = nametable.New[*resource]()
 	e.records.New = e.newRecord
+	e.sampler.read = c.readings
 	e.makeKinds()
 	e.startHousekeeping()
 	return e, nil
 }
 
-// Close ends the engine's goroutine. Calls in flight exit normally; the engine goes on deciding.
+// Close ends the engine's goroutines. Calls in flight exit normally; the engine goes on deciding.
 // It returns nil; further calls do nothing.
 func (e *Engine) Close() error {
 	if e == nil {
@@ -82,6 +91,7 @@ func (e *Engine) Close() error {
 	e.closing.Do(func() {
 		e.stop()
 		<-e.stopped
+		e.sampler.close()
 	})
 	return nil
 }

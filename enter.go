@@ -36,7 +36,7 @@ func (e *Engine) Enter(ctx context.Context, name string, call Call) (Entry, erro
 
 // begin fills the record for a call.
 func (r *record) begin(ctx context.Context, owner *resource, now int64, call *Call) {
-	r.owner, r.created = owner, now
+	r.owner, r.created, r.waited = owner, now, 0
 	c := &r.call
 	c.Reset()
 	c.Now, c.Resource = now, &owner.Resource
@@ -56,10 +56,11 @@ func (r *record) begin(ctx context.Context, owner *resource, now int64, call *Ca
 			c.Entrance = s.entrance
 		}
 	}
+	c.Node = owner.Node(c.Entrance, parent)
 	if c.Entrance == "" {
 		c.Entrance = stat.DefaultEntrance
 	}
-	c.Node = owner.Node(c.Entrance, parent)
+	c.OriginNode = nil
 	if c.Origin != "" {
 		c.OriginNode = r.engine.originNode(owner, c.Origin)
 	}

@@ -31,6 +31,7 @@ type config struct {
 	classify          func(error) Outcome
 	checks            []CustomCheck
 	callbacks         []Callbacks
+	readings          func() SystemReadings
 }
 
 func newConfig(options []Option) (config, error) {

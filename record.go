@@ -11,8 +11,8 @@ import (
 // record is what an engine keeps of one call. It is pooled: a pool hands a record back to the core that returned
 // it, so its stripe spreads cores over counters.
 //
-// state is generation<<2 | locked<<1 | open. An Entry holds the generation it was made with, so a stale copy
-// finds another one and does nothing.
+// state is generation<<1 | locked. An Entry holds the generation that the record had when it was handed out; the
+// exit raises it, so a stale copy finds another one and does nothing, and entering writes nothing.
 type record struct {
 	state   atomic.Uint64
 	call    chain.Context
@@ -23,10 +23,7 @@ type record struct {
 	err     error // set by SetError; guarded by the lock bit
 }
 
-const (
-	openBit = 1
-	lockBit = 2
-)
+const lockBit = 1
 
 func (e *Engine) newRecord() any {
 	r := &record{engine: e}
@@ -34,61 +31,44 @@ func (e *Engine) newRecord() any {
 	return r
 }
 
-func (r *record) open() Entry {
-	generation := r.state.Load()>>2 + 1
-	r.state.Store(generation<<2 | openBit)
-	return Entry{record: r, generation: generation}
+func (r *record) open() Entry { return Entry{record: r, generation: r.state.Load() >> 1} }
+
+// take moves the record from free of this entry's generation to next; false if the entry is stale.
+func (en Entry) take(next uint64) bool {
+	r := en.record
+	if r == nil {
+		return false
+	}
+	free := en.generation << 1
+	for {
+		if r.state.CompareAndSwap(free, next) {
+			return true
+		}
+		if r.state.Load()|lockBit != free|lockBit {
+			return false
+		}
+		runtime.Gosched()
+	}
 }
 
 // lock keeps the record from being closed while f runs; false if the entry is stale.
 func (en Entry) lock(f func(r *record)) bool {
-	r := en.record
-	if r == nil {
+	free := en.generation << 1
+	if !en.take(free | lockBit) {
 		return false
 	}
-	free := en.generation<<2 | openBit
-	for {
-		switch r.state.Load() {
-		case free:
-			if r.state.CompareAndSwap(free, free|lockBit) {
-				f(r)
-				r.state.Store(free)
-				return true
-			}
-		case free | lockBit:
-			runtime.Gosched()
-		default:
-			return false
-		}
-	}
+	f(en.record)
+	en.record.state.Store(free)
+	return true
 }
 
 // claim closes the record; exactly one caller of an entry gets true.
-func (en Entry) claim() bool {
-	r := en.record
-	if r == nil {
-		return false
-	}
-	free := en.generation<<2 | openBit
-	for {
-		switch r.state.Load() {
-		case free:
-			if r.state.CompareAndSwap(free, en.generation<<2) {
-				return true
-			}
-		case free | lockBit:
-			runtime.Gosched()
-		default:
-			return false
-		}
-	}
-}
+func (en Entry) claim() bool { return en.take((en.generation + 1) << 1) }
 
 // free returns a closed record to the pool.
 func (r *record) free() {
 	r.call.Clear()
-	r.owner, r.err = nil, nil
-	r.waited = 0
+	r.err = nil
 	r.engine.records.Put(r)
 }
 

@@ -4,12 +4,15 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tidegate-go/tidegate/authority"
 	"github.com/tidegate-go/tidegate/chain"
 	"github.com/tidegate-go/tidegate/circuitbreaker"
 	"github.com/tidegate-go/tidegate/flow"
+	"github.com/tidegate-go/tidegate/hotspot"
 	"github.com/tidegate-go/tidegate/internal/ruleset"
 	"github.com/tidegate-go/tidegate/isolation"
 	"github.com/tidegate-go/tidegate/stat"
+	"github.com/tidegate-go/tidegate/system"
 )
 
 // Item is one element of a rule list that was decoded element by element: a rule, or the error that decoding gave.
@@ -73,6 +76,29 @@ func (e *Engine) DegradeRules() *RuleSet[circuitbreaker.Rule] {
 	return &RuleSet[circuitbreaker.Rule]{set: e.breakers.Set()}
 }
 
+// ParamRules returns the rules about hot parameters.
+func (e *Engine) ParamRules() *RuleSet[hotspot.Rule] {
+	return &RuleSet[hotspot.Rule]{set: e.param.Set()}
+}
+
+// AuthorityRules returns the rules about who may call.
+func (e *Engine) AuthorityRules() *RuleSet[authority.Rule] {
+	return &RuleSet[authority.Rule]{set: e.authority.Set()}
+}
+
+// SystemRules returns the rules that limit all inbound calls together.
+func (e *Engine) SystemRules() *RuleSet[system.Rule] {
+	return &RuleSet[system.Rule]{set: e.system.Set()}
+}
+
+// ParamStats tells what each hot-parameter rule of the resource knows, with its top most frequent values.
+func (e *Engine) ParamStats(resource string, top int) []hotspot.Status {
+	if r := e.find(resource); r != nil {
+		return e.param.Status(&r.Resource, e.clock.now(), top)
+	}
+	return nil
+}
+
 // ExcludeFromDefaultBreakers names the resources that get no default breaker, instead of those named before.
 func (e *Engine) ExcludeFromDefaultBreakers(resources ...string) {
 	e.breakers.Exclude(resources)
@@ -93,11 +119,17 @@ func (e *Engine) makeKinds() {
 	now := e.clock.now
 	e.flow = flow.NewSlot(flow.Settings{
 		Scope: e.scope, ColdFactor: e.config.coldFactor, OccupyTimeout: &e.occupy, Now: now, Related: e.related,
-		Memory: func() (uint64, bool) { return 0, false },
+		Memory: e.memory,
 	})
+	e.authority = authority.NewSlot()
+	e.system = system.NewSlot(e.inbound, now, e.systemReadings)
+	e.param = hotspot.NewSlot(now, e.config.logger)
 	e.isolation = isolation.NewSlot()
 	e.breakers = circuitbreaker.NewSlot(now, e.notify)
 	e.kinds = []kind{
+		kindOf(e, chain.OrderAuthority, e.authority.Set(), e.authority.Checks),
+		kindOf(e, chain.OrderSystem, e.system.Set(), e.system.Checks),
+		kindOf(e, chain.OrderParam, e.param.Set(), e.param.Checks),
 		kindOf(e, chain.OrderFlow, e.flow.Set(), e.flow.Checks),
 		kindOf(e, chain.OrderIsolation, e.isolation.Set(), e.isolation.Checks),
 		kindOf(e, chain.OrderBreaker, e.breakers.Set(), e.breakers.Checks),
@@ -111,10 +143,16 @@ func (e *Engine) related(name string) *stat.Resource {
 	return nil
 }
 
+// everywhere says whether rules of that resource string apply to any resource: default breakers and system rules.
+func everywhere(resource string) bool {
+	return resource == circuitbreaker.DefaultResource || resource == ""
+}
+
 // kindOf makes the engine's view of a rule set and recompiles plans when it changes.
 func kindOf[R ruleset.Rule[R], C any](e *Engine, order int, set *ruleset.Set[R, C], checks func(*stat.Resource) []chain.Bound) kind {
 	set.OnChange(func(c ruleset.Change) {
-		if c.All || slices.Contains(c.Resources, circuitbreaker.DefaultResource) {
+		e.sampleIfNeeded()
+		if c.All || slices.ContainsFunc(c.Resources, everywhere) {
 			e.compileAll()
 		} else {
 			e.compileNamed(c.Resources)

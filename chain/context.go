@@ -39,7 +39,6 @@ type Context struct {
 // Reset prepares the context for a call. The engine alone calls it.
 func (c *Context) Reset() {
 	c.wait, c.borrow, c.held, c.pending = 0, 0, 0, false
-	c.more = c.more[:0]
 }
 
 // SetArgs copies the arguments into the context.
@@ -53,20 +52,20 @@ func (c *Context) SetArgs(args []Arg) {
 	c.args = append([]Arg(nil), args...)
 }
 
-// Clear drops what the context points to.
+// Clear drops what belongs to the caller: arguments and what reservations point to.
 func (c *Context) Clear() {
-	for i := range min(c.held, inlineHolds) {
-		c.holds[i] = Hold{}
+	if c.held > inlineHolds {
+		clear(c.more)
+		c.more = c.more[:0]
 	}
-	clear(c.more)
-	c.more = c.more[:0]
 	if c.argc > 0 {
 		clear(c.argv[:min(c.argc, inlineArgs)])
 		c.args, c.argc = nil, 0
+		for i := range min(c.held, inlineHolds) {
+			c.holds[i].Ref = nil
+		}
 	}
-	c.held = 0
-	c.Resource, c.Node, c.OriginNode, c.Permits = nil, nil, nil, nil
-	c.Origin, c.Entrance = "", ""
+	c.Permits = nil
 }
 
 // Args returns the call's arguments.

@@ -91,20 +91,26 @@ func (c *Context) holdPermit(g *stat.Gate, p stat.Permit) {
 
 // Charge counts the admitted call in every exact word of the scope in which no check has counted it.
 func (c *Context) Charge(x *stat.Exact, active func() int64) {
-	x.Each(func(w *stat.Window, shaped bool) {
-		switch {
-		case c.Holds(w):
-		case c.borrow != 0 && shaped:
-			w.AddAhead(c.borrow, c.Count)
-			c.Hold(aheadHolder{}, 0, c.borrow, 0, w)
-		default:
-			c.Hold(windowHolder{}, 0, w.Add(c.Now, c.Count), 0, w)
+	shaped, own, gate := x.Words()
+	if shaped != nil && !c.Holds(shaped) {
+		if c.borrow != 0 {
+			shaped.AddAhead(c.borrow, c.Count)
+			c.Hold(aheadHolder{}, 0, c.borrow, 0, shaped)
+		} else {
+			c.add(shaped)
 		}
-	})
-	if g := x.OpenGate(); g != nil && !c.Holds(g) {
-		c.holdPermit(g, g.Take(1, active))
+	}
+	for _, w := range own {
+		if !c.Holds(w) {
+			c.add(w)
+		}
+	}
+	if gate != nil && !c.Holds(gate) {
+		c.holdPermit(gate, gate.Take(1, active))
 	}
 }
+
+func (c *Context) add(w *stat.Window) { c.Hold(windowHolder{}, 0, w.Add(c.Now, c.Count), 0, w) }
 
 // TakePermits takes the call's permits of isolation rules without a limit.
 func (c *Context) TakePermits() { c.holdPermit(c.Permits, c.Permits.Take(c.Count, c.Resource.Active)) }

@@ -47,19 +47,15 @@ type breakers map[*definition]*Breaker
 // ones. Breakers of rules that are gone are retired.
 func (s *Slot) Checks(resource *stat.Resource) []chain.Bound {
 	kept, _ := resource.Attachment(s).(breakers)
-	known := s.rulesFor(s.set.Known(), resource.RuleName)
-	next := make(breakers, len(known))
-	for _, b := range known {
-		if next[b.Controller] = kept[b.Controller]; next[b.Controller] == nil {
-			next[b.Controller] = NewBreaker(b.Rule, resource.Name, s.notify)
-		}
-	}
-	retire(kept, next)
+	next, gone := ruleset.Keep(kept, s.rulesFor(s.set.Known(), resource.RuleName), func(b *bound) *Breaker {
+		return NewBreaker(b.Rule, resource.Name, s.notify)
+	})
+	retire(gone, len(next)+len(gone) > len(kept))
 	if len(next) == 0 {
 		resource.Attach(s, nil)
 		return nil
 	}
-	resource.Attach(s, next)
+	resource.Attach(s, breakers(next))
 	var checks []chain.Bound
 	for _, b := range s.rulesFor(s.set.Table(), resource.RuleName) {
 		k := &check{breaker: next[b.Controller], rule: b.Rule, slot: s}
@@ -73,22 +69,21 @@ func (s *Slot) Checks(resource *stat.Resource) []chain.Bound {
 	return checks
 }
 
-func retire(kept, next breakers) {
+// retire ends breakers; replaced says that new ones came in their place.
+func retire(gone []*Breaker, replaced bool) {
 	cause := CauseRuleRemoved
-	for d := range next {
-		if kept[d] == nil {
-			cause = CauseRuleChanged
-		}
+	if replaced {
+		cause = CauseRuleChanged
 	}
-	for d, b := range kept {
-		if next[d] == nil {
-			b.Retire(cause)
-		}
+	for _, b := range gone {
+		b.Retire(cause)
 	}
 }
 
+type bound = ruleset.Bound[Rule, *definition]
+
 // rulesFor returns the rules of a table that apply to the resource.
-func (s *Slot) rulesFor(t *ruleset.Table[Rule, *definition], resource string) []*ruleset.Bound[Rule, *definition] {
+func (s *Slot) rulesFor(t *ruleset.Table[Rule, *definition], resource string) []*bound {
 	if own := t.For(resource); len(own) > 0 {
 		return own
 	}

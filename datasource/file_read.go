@@ -17,7 +17,7 @@ func (f *File) read(ctx context.Context) ([]byte, os.FileInfo, error) {
 	var previous []byte
 	for range fileTries {
 		content, before, err := f.load()
-		if errors.Is(err, fs.ErrNotExist) && f.there && false {
+		if errors.Is(err, fs.ErrNotExist) && f.there {
 			f.there = false
 			pause(ctx, fileSettle)
 			continue

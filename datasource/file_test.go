@@ -199,7 +199,8 @@ func TestFileKeepsChanging(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := watch(t)
-		time.Sleep(7 * time.Millisecond) // never write at the instant of a look: less real time than the file's clock sees lies between
+		// Never write at the instant of a look: less real time than the file's clock can tell would lie between.
+		time.Sleep(7 * time.Millisecond)
 		for i := range 150 {
 			must(t, writeInPlace(w.path, []byte(half+strings.Repeat(" ", i))))
 			time.Sleep(20 * time.Millisecond)

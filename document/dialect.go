@@ -73,7 +73,7 @@ func golangHead(o *rulejson.Object, pattern bool) rulejson.Common {
 	return c
 }
 
-// whole reads a count that sentinel-golang has as an unsigned integer.
+// unsigned reads a number that sentinel-golang has as an unsigned integer.
 func unsigned(o *rulejson.Object, name string) int64 {
 	var n int64
 	if o.Int64(name, &n); n < 0 {

@@ -203,7 +203,10 @@ func golangItem(o *rulejson.Object, at int, raw []byte, to *[]hotspot.Item) {
 	object, there := in.Text("valStr")
 	var item hotspot.Item
 	in.Int64("threshold", &item.Count)
-	item.Object, item.ClassType = object, []string{"long", "String", "boolean", "double"}[kind]
+	item.Object, item.ClassType = object, []string{"int", "String", "boolean", "double"}[kind]
+	if _, err := item.Value(); kind == 0 && err != nil {
+		item.ClassType = "long"
+	}
 	for _, warning := range in.Warnings() {
 		o.Warn("%s", warning)
 	}

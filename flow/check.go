@@ -1,7 +1,6 @@
 package flow
 
 import (
-	"math"
 	"sync/atomic"
 
 	"github.com/tidegate-go/tidegate/chain"
@@ -21,6 +20,9 @@ type check struct {
 	block    bool // every call is refused: a cluster rule whose fallback says so
 
 	count    float64 // threshold, unless it follows memory
+	adaptive bool    // it does
+	plain    bool    // a fixed QPS limit of at least one, of the whole resource, that this check reserves
+	room     int64   // plain: the largest total that lets one more unit in
 	ownLen   int64   // bucket of the rule's own window, ns; 0: the resource's window
 	ownCount int64
 	last     atomic.Pointer[scope] // what refused last, for Explain
@@ -29,12 +31,21 @@ type check struct {
 // prepare computes what does not change from call to call.
 func (k *check) prepare() {
 	k.count = k.rule.Count
+	k.adaptive = k.rule.MemoryAdaptive()
 	if interval, buckets := k.rule.Window(); buckets > 0 {
 		k.ownLen, k.ownCount = int64(interval)/int64(buckets), int64(buckets)
 	}
 	if k.rule.ClusterMode {
 		k.fallBack()
 	}
+}
+
+// simplify finds out whether the check is of the usual, plain kind. It is called once reserves is known.
+func (k *check) simplify() {
+	r := &k.rule
+	k.plain = k.reserves && !k.pass && !k.block && !k.adaptive && k.app == "default" && r.Grade == GradeQPS &&
+		r.Strategy == StrategyDirect && r.ControlBehavior == Reject && (k.count >= 1 || k.count == 0) && k.ownLen == 0
+	k.room = chain.Room(k.count, 1, k.slot.settings.Scope.Shape().Seconds())
 }
 
 // fallBack sets what a cluster rule does without a token server.
@@ -54,6 +65,18 @@ func (k *check) fallBack() {
 
 // Check decides about a call.
 func (k *check) Check(c *chain.Context) *chain.BlockError {
+	if k.plain && c.Count == 1 && c.Held() == 0 && !c.Prioritized {
+		if c.ReserveWindow(c.Resource.Window(c.Now), k.room) {
+			return nil
+		}
+		k.remember(scope{resource: c.Resource})
+		return k.err
+	}
+	return k.decide(c)
+}
+
+// decide is Check for calls and rules of any kind.
+func (k *check) decide(c *chain.Context) *chain.BlockError {
 	if k.pass {
 		return nil
 	}
@@ -87,7 +110,7 @@ func (k *check) admit(c *chain.Context, s scope) bool {
 
 // threshold returns the count in force, which memory in use may move.
 func (k *check) threshold() float64 {
-	if !k.rule.MemoryAdaptive() {
+	if !k.adaptive {
 		return k.count
 	}
 	low, high := float64(k.rule.LowMemUsageThreshold), float64(k.rule.HighMemUsageThreshold)
@@ -123,13 +146,10 @@ func (k *check) window(c *chain.Context, s scope) (w *stat.Window, units float64
 // admitReject admits what keeps the rate within the count. Below one, it is one call per 1/count.
 func (k *check) admitReject(c *chain.Context, s scope, count float64) bool {
 	w, units := k.window(c, s)
-	if c.Count == 0 {
-		return float64(w.Total(c.Now))/units <= count
-	}
-	if count > 0 && count < 1 {
+	if count > 0 && count < 1 && c.Count != 0 {
 		return k.admitGap(c, s, w, count)
 	}
-	room := roomFor(count, c.Count, units)
+	room := chain.Room(count, c.Count, units)
 	switch {
 	case s.related || !k.reserves || c.Holds(w):
 		total := w.Total(c.Now)
@@ -137,7 +157,7 @@ func (k *check) admitReject(c *chain.Context, s scope, count float64) bool {
 			total -= c.Count
 		}
 		return total <= room || !k.reserves && k.mayBorrow(c)
-	case c.ReserveWindow(w, room):
+	case c.ReserveRate(w, count, units, k.perInterval()):
 		return true
 	case k.mayBorrow(c):
 		return c.OccupyWindow(w, count*units, k.slot.settings.OccupyTimeout.Load())
@@ -150,7 +170,7 @@ func (k *check) mayBorrow(c *chain.Context) bool { return c.Prioritized && k.own
 
 // admitGap admits one call of one unit per interval/count.
 func (k *check) admitGap(c *chain.Context, s scope, w *stat.Window, count float64) bool {
-	gap := nanos(k.perInterval() / count)
+	gap := chain.Gap(count, k.perInterval())
 	if s.related {
 		last, ever := w.Latest()
 		return c.Count == 1 && (!ever || c.Now-last >= gap)
@@ -161,7 +181,7 @@ func (k *check) admitGap(c *chain.Context, s scope, w *stat.Window, count float6
 // admitConcurrency admits what keeps the calls in flight within the count. The call's count is compared, but
 // every call holds one place.
 func (k *check) admitConcurrency(c *chain.Context, s scope, count float64) bool {
-	room := roomFor(count, c.Count, 1)
+	room := chain.Room(count, c.Count, 1)
 	if s.related {
 		return s.active() <= room
 	}
@@ -175,36 +195,10 @@ func (k *check) admitConcurrency(c *chain.Context, s scope, count float64) bool 
 	return c.ReserveGate(g, 1, room, s.active)
 }
 
-// roomFor returns the largest total t with t/units + n <= count, -1 if there is none.
-func roomFor(count float64, n int64, units float64) int64 {
-	if math.IsInf(count, 1) {
-		return math.MaxInt64
-	}
-	if units == 1 {
-		return clamp(math.Floor(count)) - n // n is at most 2^31
-	}
-	room := clamp(math.Floor((count-float64(n))*units)) + 1
-	for room >= 0 && float64(room)/units+float64(n) > count {
-		room--
-	}
-	return room
-}
-
-const largest = int64(1) << 62
-
-func clamp(f float64) int64 {
-	if f >= float64(largest) {
-		return largest
-	}
-	return int64(f)
-}
-
-func nanos(f float64) int64 { return clamp(math.Round(f)) }
-
 // remember notes the scope that refused, so that Explain can read it. It is written only when it changes, so
 // that a flood of refusals does not share a line.
 func (k *check) remember(s scope) {
 	if last := k.last.Load(); last == nil || *last != s {
-		k.last.Store(&s)
+		k.last.Store(&scope{resource: s.resource, node: s.node, related: s.related})
 	}
 }

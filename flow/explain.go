@@ -36,7 +36,7 @@ func (k *check) explainWindow(now int64, count float64, s scope) chain.Explanati
 		Window: time.Duration(w.Interval()), RetryAfter: time.Duration(w.NextRelease(now)),
 	}
 	if count > 0 && count < 1 {
-		e.Window = time.Duration(nanos(k.perInterval() / count))
+		e.Window = time.Duration(chain.Gap(count, k.perInterval()))
 		if last, ever := w.Latest(); ever {
 			e.Measured, e.Limit = 1, 1
 			e.RetryAfter = max(0, time.Duration(last-now)+e.Window)

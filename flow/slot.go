@@ -39,6 +39,9 @@ func (s *Slot) Set() *ruleset.Set[Rule, *shaper] { return s.set }
 
 func (s *Slot) related(name string) *stat.Resource { return s.settings.Related(name) }
 
+// NeedsMemory says whether a rule in force follows the memory in use.
+func (s *Slot) NeedsMemory() bool { return s.derive().memory }
+
 // Checks returns a check for each rule that applies to the resource: rules without cluster mode first and, within
 // each part, those for named origins before those for all.
 func (s *Slot) Checks(resource *stat.Resource) []chain.Bound {
@@ -54,6 +57,9 @@ func (s *Slot) Checks(resource *stat.Resource) []chain.Bound {
 		p.checks = append(p.checks, k)
 	}
 	p.markStrictest(bounds)
+	for _, k := range p.checks {
+		k.simplify()
+	}
 	s.keepWords(resource, p)
 	return checks
 }
@@ -100,6 +106,7 @@ type derived struct {
 	of      *ruleset.Table[Rule, *shaper]
 	own     map[[2]int64]bool // length and number of buckets of rules' own windows
 	related map[string]bool   // resources that relate rules read
+	memory  bool              // a rule follows memory
 }
 
 func (s *Slot) derive() *derived {
@@ -112,6 +119,7 @@ func (s *Slot) derive() *derived {
 		if interval, buckets := b.Rule.Window(); buckets > 0 {
 			d.own[[2]int64{int64(interval) / int64(buckets), int64(buckets)}] = true
 		}
+		d.memory = d.memory || b.Rule.MemoryAdaptive()
 		if b.Rule.Strategy == StrategyRelate {
 			d.related[b.Rule.RefResource] = true
 		}

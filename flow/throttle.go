@@ -40,7 +40,7 @@ func (s *shaper) pace(c *chain.Context, count, interval float64) bool {
 	case !(count > 0):
 		return false
 	}
-	cost := nanos(interval * float64(c.Count) / count)
+	cost := chain.Clamp(math.Round(interval * float64(c.Count) / count))
 	for {
 		last := s.last.Load()
 		place := last + cost
@@ -74,9 +74,9 @@ func (s *shaper) explain(now int64, count, interval float64, r Rule) chain.Expla
 	if last == neverPassed || !(count > 0) {
 		return e
 	}
-	wait := max(0, last+nanos(interval/count)-now)
+	wait := max(0, last+chain.Gap(count, interval)-now)
 	e.Measured = float64(wait) / float64(time.Millisecond)
-	e.Window = time.Duration(nanos(interval / count))
+	e.Window = time.Duration(chain.Gap(count, interval))
 	e.RetryAfter = time.Duration(max(0, wait-s.maxQueue))
 	return e
 }

@@ -24,8 +24,8 @@ type warmUp struct {
 func newWarmUp(count float64, period, factor int) *warmUp {
 	w := &warmUp{count: count, factor: int64(factor)}
 	tokens := float64(period) * count
-	w.warning = clamp(tokens) / (w.factor - 1)
-	w.most = w.warning + clamp(2*tokens/(1+float64(factor)))
+	w.warning = chain.Clamp(tokens) / (w.factor - 1)
+	w.most = w.warning + chain.Clamp(2*tokens/(1+float64(factor)))
 	w.slope = (float64(factor) - 1) / count / float64(w.most-w.warning)
 	return w
 }
@@ -44,8 +44,8 @@ func (w *warmUp) sync(now int64, previous func(now int64) int64) {
 	passed := previous(now)
 	old := w.stored.Load()
 	tokens := old
-	if old < w.warning || old > w.warning && passed < clamp(w.count)/w.factor {
-		tokens = clamp(float64(old) + float64(nowMs-filled)*w.count/1000)
+	if old < w.warning || old > w.warning && passed < chain.Clamp(w.count)/w.factor {
+		tokens = chain.Clamp(float64(old) + float64(nowMs-filled)*w.count/1000)
 	}
 	w.stored.Store(max(0, min(tokens, w.most)-passed))
 }

@@ -2,7 +2,7 @@ package hotspot
 
 import "sync/atomic"
 
-// An index finds values by hash: linear probing, at most half full. One goroutine at a time changes it; any number
+// An index finds values by hash: linear probing, at most two thirds full. One goroutine at a time changes it; any number
 // look values up meanwhile without a lock. A lookup during a removal may miss a value that is there; whoever misses
 // looks again under the shard's lock.
 type index struct {
@@ -20,8 +20,8 @@ const minSlots = 8
 
 func newIndex(slots int) *index { return &index{make([]slot, slots)} }
 
-// roomFor says whether n values leave half of the slots free.
-func (x *index) roomFor(n int) bool { return 2*n <= len(x.slots) }
+// roomFor says whether n values leave a third of the slots free.
+func roomFor(n, slots int) bool { return 3*n <= 2*slots }
 
 func (x *index) find(h *hasher, hash uint64, k *Key) *value {
 	slots := x.slots

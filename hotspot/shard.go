@@ -27,7 +27,7 @@ func (s *shard) add(v *value) {
 	v.place = len(s.ring)
 	s.ring = append(s.ring, v)
 	x := s.index.Load()
-	if x == nil || !x.roomFor(len(s.ring)) {
+	if x == nil || !roomFor(len(s.ring), len(x.slots)) {
 		s.grow()
 		return
 	}
@@ -37,7 +37,7 @@ func (s *shard) add(v *value) {
 // grow builds an index of twice the size from the ring. Lookups in the old one find what was there before.
 func (s *shard) grow() {
 	slots := minSlots
-	for slots < 2*len(s.ring) {
+	for !roomFor(len(s.ring), slots) {
 		slots *= 2
 	}
 	x := newIndex(slots)

@@ -154,12 +154,13 @@ func (x *Exact) Each(f func(w *Window, shaped bool)) {
 	}
 }
 
-// OpenGate returns the gate if rules ask for one, else nil.
-func (x *Exact) OpenGate() *Gate {
+// Words returns the words that exist: the window of the scope's shape, the windows of rules with one of their own,
+// and the gate. Any may be nil.
+func (x *Exact) Words() (shaped *Window, own []*Window, gate *Gate) {
 	if w := x.words.Load(); w != nil {
-		return w.gate
+		return w.window, w.own, w.gate
 	}
-	return nil
+	return nil, nil, nil
 }
 
 // seed adds passes of a bucket counted before the window existed.

@@ -200,6 +200,9 @@ func (n *Node) rings() []*ring {
 	return []*ring{n.first.Load()}
 }
 
+// Shape returns the geometry of the node's second-level window.
+func (n *Node) Shape() *Shape { return n.scope.Shape() }
+
 // Exact returns the exact words of the node's scope.
 func (n *Node) Exact() *Exact { return &n.exact }
 

@@ -1,0 +1,246 @@
+package hotspot
+
+import (
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/tidegate-go/tidegate/chain"
+	"github.com/tidegate-go/tidegate/internal/ruleset"
+	"github.com/tidegate-go/tidegate/stat"
+)
+
+// Slot holds the hot-parameter rules of an engine and makes the checks of each resource. What a rule knows of a
+// resource's values lives for as long as an equal rule stays loaded.
+type Slot struct {
+	set *ruleset.Set[Rule, *definition]
+	now func() int64
+	log *slog.Logger
+}
+
+// definition stands for a rule for as long as equal rules stay loaded.
+type definition struct{ _ byte }
+
+type bound = ruleset.Bound[Rule, *definition]
+
+// NewSlot makes a slot without rules. now returns engine time in ns.
+func NewSlot(now func() int64, log *slog.Logger) *Slot {
+	build := func(Rule) (*definition, error) { return &definition{}, nil }
+	return &Slot{now: now, log: log, set: ruleset.New(chain.KindParam, build, ruleset.Options[Rule]{Warn: Rule.Warnings})}
+}
+
+// Set returns the rules.
+func (s *Slot) Set() *ruleset.Set[Rule, *definition] { return s.set }
+
+// tables are what rules know of a resource's values; the lock of the resource's plan guards them.
+type tables map[*definition]*paramTable
+
+// paramTable is what one rule knows of one resource.
+type paramTable struct {
+	controller *Controller
+	matched    atomic.Bool  // an argument was found
+	missed     atomic.Int64 // calls without the argument before one was found
+}
+
+// Checks returns a check for each rule that applies to the resource.
+func (s *Slot) Checks(resource *stat.Resource) []chain.Bound {
+	kept, _ := resource.Attachment(s).(tables)
+	next, _ := ruleset.Keep(kept, s.set.Known().For(resource.RuleName), func(b *bound) *paramTable {
+		return &paramTable{controller: New(b.Rule)}
+	})
+	if len(next) == 0 {
+		resource.Attach(s, nil)
+		return nil
+	}
+	resource.Attach(s, tables(next))
+	var checks []chain.Bound
+	for _, b := range s.set.Table().For(resource.RuleName) {
+		k := &check{slot: s, rule: b.Rule, table: next[b.Controller], controller: next[b.Controller].controller}
+		k.err = chain.NewBlockError(chain.KindParam, resource.Name, b.Rule, chain.ErrParam, k)
+		k.fallBack()
+		checks = append(checks, chain.Bound{Check: k, Observed: b.Observed})
+	}
+	return checks
+}
+
+// Status is what a rule knows of a resource's values.
+type Status struct {
+	Rule    Rule
+	Matched bool  // an argument of the rule's index or name was found in a call
+	Missed  int64 // calls without it before the first that had it
+	Skipped int64 // values that could not be compared
+	Values  int   // kept
+	Evicted int64
+	Top     []ValueStats
+}
+
+// Status returns what each rule of the resource knows, with its k most frequent values.
+func (s *Slot) Status(resource *stat.Resource, now int64, k int) []Status {
+	kept, _ := resource.Attachment(s).(tables)
+	var list []Status
+	for _, b := range s.set.Table().For(resource.RuleName) {
+		t := kept[b.Controller]
+		if t == nil {
+			continue
+		}
+		list = append(list, Status{
+			Rule: b.Rule.Clone(), Matched: t.matched.Load(), Missed: t.missed.Load(),
+			Skipped: int64(t.controller.Skipped()), Values: t.controller.Len(),
+			Evicted: int64(t.controller.Evicted()), Top: t.controller.Top(now, k),
+		})
+	}
+	return list
+}
+
+// check decides by one rule about the calls of one resource.
+type check struct {
+	slot       *Slot
+	rule       Rule
+	table      *paramTable
+	controller *Controller
+	err        *chain.BlockError
+	pass       bool // every call passes: a cluster rule whose fallback says so
+	block      bool // every call with the argument is refused: a cluster rule whose fallback says so
+
+	lastAt atomic.Int64 // when last was noted
+	mu     sync.Mutex
+	last   Key // refused last, for Explain; guarded by mu
+}
+
+// fallBack sets what a cluster rule does without a token server.
+func (k *check) fallBack() {
+	if !k.rule.ClusterMode {
+		return
+	}
+	switch k.rule.ClusterConfig.Fallback() {
+	case chain.FallbackPass:
+		k.pass = true
+	case chain.FallbackBlock:
+		k.block = true
+	case chain.FallbackUnset, chain.FallbackShare, chain.FallbackLocal: // the rule's own count
+	}
+}
+
+// Check decides about a call: every value of the argument must pass.
+func (k *check) Check(c *chain.Context) *chain.BlockError {
+	arg, ok := k.argument(c)
+	if !ok {
+		return nil
+	}
+	if k.pass {
+		return nil
+	}
+	if k.block {
+		return k.err
+	}
+	key, scalar := ScalarKey(arg)
+	if !scalar {
+		return k.checkAll(c, arg)
+	}
+	h, wait, ok := k.controller.Reserve(c.Now, key, c.Count)
+	if !ok {
+		k.remember(c.Now, key)
+		return k.err
+	}
+	k.keep(c, h)
+	c.Wait(wait)
+	return nil
+}
+
+// checkAll checks a collection or an object.
+func (k *check) checkAll(c *chain.Context, arg chain.Arg) *chain.BlockError {
+	holds, wait, refused, ok := k.controller.Admit(c.Now, arg, c.Count, nil)
+	if !ok {
+		k.remember(c.Now, refused)
+		return k.err
+	}
+	for _, h := range holds {
+		k.keep(c, h)
+	}
+	c.Wait(wait)
+	return nil
+}
+
+func (k *check) keep(c *chain.Context, h Hold) {
+	if h.v == nil {
+		return
+	}
+	needs := chain.Need(0)
+	if k.controller.Holds() {
+		needs = chain.NeedRelease
+	}
+	c.Hold(k, needs, h.a, h.b, h.v)
+}
+
+// holdOf is what keep was given.
+func (k *check) holdOf(c *chain.Context, h *chain.Hold) Hold {
+	n := c.Count
+	if k.controller.Holds() {
+		n = 1
+	}
+	return Hold{v: h.Ref.(*value), n: n, at: c.Now, a: h.A, b: h.B} //nolint:errcheck // keep put it there
+}
+
+// Commit has nothing to confirm.
+func (k *check) Commit(*chain.Context, *chain.Hold) *chain.BlockError { return nil }
+
+// Undo gives back what the call reserved.
+func (k *check) Undo(c *chain.Context, h *chain.Hold) { k.controller.Undo(k.holdOf(c, h)) }
+
+// Release frees the value's place.
+func (k *check) Release(c *chain.Context, h *chain.Hold, _ chain.Done) {
+	k.controller.Release(k.holdOf(c, h))
+}
+
+// argument returns the call's argument that the rule is about.
+func (k *check) argument(c *chain.Context) (arg chain.Arg, ok bool) {
+	if k.rule.ParamIdx != nil {
+		arg, ok = c.Arg(*k.rule.ParamIdx)
+	} else {
+		arg, ok = c.ArgNamed(k.rule.ParamKey)
+	}
+	if !k.table.matched.Load() {
+		k.note(ok)
+	}
+	return arg, ok
+}
+
+// note keeps book of whether the rule ever found its argument.
+func (k *check) note(found bool) {
+	if found {
+		k.table.matched.Store(true)
+		return
+	}
+	if k.table.missed.Add(1) == 1 {
+		k.slot.log.Warn("a hot-parameter rule found no argument in a call; it limits nothing until one has it",
+			"resource", k.err.Resource, "paramIdx", k.rule.ParamIdx, "paramKey", k.rule.ParamKey)
+	}
+}
+
+// remember notes the value that was refused, at most once a millisecond, so that a flood of refusals shares nothing.
+func (k *check) remember(now int64, key Key) {
+	if now-k.lastAt.Load() < int64(time.Millisecond) || !k.mu.TryLock() {
+		return
+	}
+	defer k.mu.Unlock()
+	k.lastAt.Store(now)
+	k.last = key
+}
+
+// Explain tells what the rule measures for a value that it refused lately.
+func (k *check) Explain() chain.Explanation {
+	k.mu.Lock()
+	key := k.last
+	k.mu.Unlock()
+	e := chain.Explanation{Limit: k.controller.Threshold(key), Unit: "calls", Window: k.rule.Duration()}
+	measured, most, retry := k.controller.Explain(k.slot.now(), key)
+	switch {
+	case k.rule.Grade == GradeConcurrency:
+		e.Unit, e.Window, e.Limit = "calls in flight", 0, most
+	case k.rule.ControlBehavior == Throttling:
+		e.Unit, e.Limit = "s in queue", most
+	}
+	e.Measured, e.RetryAfter = measured, retry
+	return e
+}

@@ -1,0 +1,387 @@
+package hotspot_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/tidegate-go/tidegate/chain"
+	"github.com/tidegate-go/tidegate/hotspot"
+)
+
+func heap() int64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+func TestIndexAgreesWithMap(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(20) {
+		if step := hotspot.IndexMismatch(rand.New(rand.NewPCG(seed, 2)), 2000); step >= 0 {
+			t.Fatalf("seed %d: differs after step %d", seed, step)
+		}
+	}
+}
+
+// 1,000,000 values pass through: the table stays at its capacity, the heap flat, and values that come again and again
+// keep their state, be it every hundredth or every ten-thousandth call.
+func TestManyDistinctValues(t *testing.T) {
+	for name, rule := range map[string]hotspot.Rule{"bucket": qps(3), "queue": throttled(1, 1), "concurrency": concurrency(1)} {
+		rule.DurationInSec, rule.ParamsMaxCapacity = 1000, 20_000
+		c := hotspot.New(rule)
+		var early int64
+		passed := map[string]int{}
+		for i := range 1_000_000 {
+			if i == 100_000 {
+				early = heap()
+			}
+			h, _, ok := c.Reserve(int64(i), key(i), 1)
+			if !ok {
+				t.Fatalf("%s: the first call of %d was refused", name, i)
+			}
+			c.Release(h)
+			if i%100 == 0 {
+				passed["hot"] += passes(c, int64(i), "hot", 1)
+			}
+			if i%10_000 == 0 {
+				passed["warm"] += passes(c, int64(i), "warm", 1)
+			}
+		}
+		if c.Len() != 20_000 {
+			t.Errorf("%s: %d values, want 20000", name, c.Len())
+		}
+		if growth := heap() - early; growth > 1<<20 {
+			t.Errorf("%s: heap grew by %d bytes", name, growth)
+		}
+		want := map[string]int{"bucket": 3, "queue": 1, "concurrency": 1}[name]
+		if passed["hot"] != want || passed["warm"] != want {
+			t.Errorf("%s: frequent values passed %v times, want %d each: they were forgotten", name, passed, want)
+		}
+		if got := c.Evicted(); got < 980_000 || got > 980_002 {
+			t.Errorf("%s: %d evictions, want 980000 to 980002", name, got)
+		}
+		runtime.KeepAlive(c)
+	}
+}
+
+// A value that stays is told apart from a wave of new ones even when the wave's values come three times each.
+func TestHotValueSurvivesRepeatedWaves(t *testing.T) {
+	t.Parallel()
+	rule := qps(1)
+	rule.DurationInSec, rule.ParamsMaxCapacity = 1000, 1000
+	c := hotspot.New(rule)
+	passed := 0
+	for i := range 100_000 {
+		for range 3 {
+			c.Reserve(int64(i), key(i), 1)
+		}
+		if i%100 == 0 {
+			passed += passes(c, int64(i), "hot", 1)
+		}
+	}
+	if passed != 1 {
+		t.Errorf("the hot value passed %d times, want 1", passed)
+	}
+}
+
+// All the values of a capacity fit, whatever their hashes.
+func TestCapacityIsUsedInFull(t *testing.T) {
+	t.Parallel()
+	for _, capacity := range []int64{1, 2, 100, 1024, 10_000} {
+		rule := qps(1)
+		rule.ParamsMaxCapacity = capacity
+		c := hotspot.New(rule)
+		for range 2 {
+			for i := range capacity {
+				c.Reserve(0, key(i), 1)
+			}
+		}
+		if c.Len() != int(capacity) || c.Evicted() != 0 {
+			t.Errorf("capacity %d: %d values, %d evicted", capacity, c.Len(), c.Evicted())
+		}
+		c.Reserve(0, key("new"), 1)
+		if c.Len() != int(capacity) || c.Evicted() != 1 {
+			t.Errorf("capacity %d and one more: %d values, %d evicted", capacity, c.Len(), c.Evicted())
+		}
+	}
+	if got := hotspot.New(qps(1)).Capacity(); got != 20_000 {
+		t.Errorf("default capacity %d, want 20000", got)
+	}
+}
+
+// Values in flight are never evicted: the table grows over its capacity by them, and shrinks as they end.
+func TestValuesInFlightStay(t *testing.T) {
+	t.Parallel()
+	for _, capacity := range []int64{10, 4096} {
+		rule := concurrency(1)
+		rule.ParamsMaxCapacity = capacity
+		c := hotspot.New(rule)
+		many := int(capacity) * 2
+		held := make([]hotspot.Hold, many)
+		for i := range many {
+			held[i], _, _ = c.Reserve(0, key(i), 1)
+		}
+		if c.Len() != many {
+			t.Errorf("capacity %d: %d values with %d in flight", capacity, c.Len(), many)
+		}
+		for i := range many {
+			if _, _, ok := c.Reserve(0, key(i), 1); ok {
+				t.Fatalf("capacity %d: value %d was forgotten in flight", capacity, i)
+			}
+		}
+		for i, h := range held {
+			c.Release(h)
+			if want := max(int(capacity), many-i-1); c.Len() != want {
+				t.Fatalf("capacity %d: %d values with %d in flight, want %d", capacity, c.Len(), many-i-1, want)
+			}
+		}
+		for i := range 5 * many {
+			h, _, ok := c.Reserve(0, key(-i-1), 1)
+			if !ok {
+				t.Fatal("refused a new value")
+			}
+			c.Release(h)
+		}
+		if c.Len() != int(capacity) {
+			t.Errorf("capacity %d: %d values at rest", capacity, c.Len())
+		}
+	}
+}
+
+// Idle values go before values whose tokens are spent.
+func TestIdleValuesGoFirst(t *testing.T) {
+	t.Parallel()
+	for name, rule := range map[string]hotspot.Rule{"bucket": qps(1), "queue": throttled(1, 1)} {
+		rule.ParamsMaxCapacity = 100
+		c := hotspot.New(rule)
+		for i := range 50 {
+			for range 5 { // seen often, long ago
+				c.Reserve(0, key(i), 1)
+			}
+		}
+		for i := range 50 {
+			c.Reserve(2*sec, key(100+i), 1)
+		}
+		for i := range 50 {
+			c.Reserve(2*sec, key(200+i), 1)
+		}
+		for i := range 50 {
+			if c.Known(key(i)) || !c.Known(key(100+i)) {
+				t.Errorf("%s: value %d stayed, or value %d went", name, i, 100+i)
+			}
+		}
+	}
+}
+
+// Values with calls in a queue go last, but they go: the capacity holds.
+func TestQueuedValuesGoLast(t *testing.T) {
+	t.Parallel()
+	rule := throttled(1, 10_000)
+	rule.ParamsMaxCapacity = 10
+	c := hotspot.New(rule)
+	for i := range 9 {
+		c.Reserve(0, key(i), 1)
+		c.Reserve(0, key(i), 1)
+	}
+	for i := range 1000 {
+		c.Reserve(0, key(100+i), 1)
+	}
+	for i := range 9 {
+		if !c.Known(key(i)) {
+			t.Errorf("value %d was evicted with a call in its queue", i)
+		}
+	}
+	for i := range 1000 {
+		c.Reserve(0, key(2000+i), 1)
+		c.Reserve(0, key(2000+i), 1)
+	}
+	if c.Len() != 10 {
+		t.Errorf("%d values, want 10", c.Len())
+	}
+}
+
+func TestEvictedValueStartsAsNew(t *testing.T) {
+	t.Parallel()
+	rule := qps(1)
+	rule.ParamsMaxCapacity = 1
+	c := hotspot.New(rule)
+	h, _, _ := c.Reserve(0, key("a"), 1)
+	c.Reserve(0, key("b"), 1)
+	c.Undo(h) // of a value that is gone: no effect on the new one
+	if passes(c, 0, "a", 2) != 1 {
+		t.Error("an evicted value is not new")
+	}
+}
+
+// Requests are told apart by their key; the table holds 100 values and no request.
+func TestB51NoRequestIsKept(t *testing.T) {
+	c := hotspot.New(concurrency(10))
+	var freed atomic.Int64
+	before := heap()
+	for i := range 1_000_000 {
+		body := strings.Repeat("x", 100)
+		r := &request{sku: ("sku-" + strconv.Itoa(100+i%100) + body)[:7], body: []byte(body)}
+		if i%1000 == 0 {
+			runtime.AddCleanup(r, func(int) { freed.Add(1) }, 0)
+		}
+		held, _, _, ok := c.Admit(int64(i), chain.Any("", r), 1, nil)
+		if !ok {
+			t.Fatal("refused")
+		}
+		for _, h := range held {
+			c.Release(h)
+		}
+	}
+	if c.Len() != 100 {
+		t.Errorf("%d values tracked, want 100", c.Len())
+	}
+	if growth := heap() - before; growth > 1<<20 {
+		t.Errorf("heap grew by %d bytes", growth)
+	}
+	for range 100 {
+		if freed.Load() == 1000 {
+			break
+		}
+		runtime.GC()
+		runtime.Gosched()
+	}
+	if freed.Load() != 1000 {
+		t.Errorf("%d of 1000 requests were freed", freed.Load())
+	}
+	runtime.KeepAlive(c)
+}
+
+// A value takes at most 256 bytes, whatever callers send.
+func TestMemoryPerValue(t *testing.T) {
+	long := strings.Repeat("long ", 10_000)
+	for name, valueOf := range map[string]func(i int) chain.Arg{
+		"int": func(i int) chain.Arg { return chain.Int("", i) },
+		"text": func(i int) chain.Arg {
+			return chain.String("", fmt.Sprintf("a-user-with-a-name-and-the-number-%08d", i))
+		},
+		"long": func(i int) chain.Arg { return chain.String("", fmt.Sprint(long[:1000], i)) },
+	} {
+		for _, values := range []int{9_000, 20_000} {
+			before := heap()
+			c := hotspot.New(qps(1))
+			for i := range values {
+				c.Admit(0, valueOf(i), 1, nil)
+			}
+			if each := (heap() - before) / int64(values); each > 256 {
+				t.Errorf("%s: %d bytes per value, want at most 256", name, each)
+			} else {
+				t.Logf("%s, %d values: %d bytes per value", name, values, each)
+			}
+			if c.Len() != values {
+				t.Errorf("%s: %d values", name, c.Len())
+			}
+		}
+	}
+}
+
+// Long texts are told apart by all of their bytes, and found again.
+func TestLongTexts(t *testing.T) {
+	t.Parallel()
+	c := hotspot.New(qps(1))
+	start := strings.Repeat("ä", 500)
+	for i := range 100 {
+		text := fmt.Sprint(start, i)
+		if got := passes(c, 0, text, 3); got != 1 {
+			t.Errorf("text %d passed %d times, want 1", i, got)
+		}
+	}
+	if top := c.Top(0, 1); len(top) != 1 || top[0].Text != strings.Repeat("ä", 16)+"…" {
+		t.Errorf("top is %+v", top)
+	}
+}
+
+// Goroutines hit, push out, undo and look at one small table: nothing above a threshold, nothing left behind.
+func TestTableStress(t *testing.T) {
+	t.Parallel()
+	for name, rule := range map[string]hotspot.Rule{"bucket": qps(5), "queue": throttled(100, 20), "concurrency": concurrency(2)} {
+		rule.ParamsMaxCapacity = 600
+		c := hotspot.New(rule)
+		var flying [2000]atomic.Int64
+		var clock atomic.Int64
+		parallel(8, func(worker int) {
+			r := rand.New(rand.NewPCG(uint64(worker), 3))
+			var mine []hotspot.Hold
+			var whose []int
+			for range 10_000 {
+				n := int(r.ExpFloat64()*200) % len(flying)
+				h, _, ok := c.Reserve(clock.Add(ms/10), key(n), 1)
+				if ok && c.Holds() {
+					if now := flying[n].Add(1); now > 2 {
+						t.Errorf("%d in flight", now)
+					}
+					mine, whose = append(mine, h), append(whose, n)
+				} else if ok && r.IntN(4) == 0 {
+					c.Undo(h)
+				}
+				if len(mine) > r.IntN(8) {
+					last := len(mine) - 1
+					flying[whose[last]].Add(-1)
+					c.Release(mine[last])
+					mine, whose = mine[:last], whose[:last]
+				}
+				if r.IntN(1000) == 0 {
+					c.Top(clock.Load(), 5)
+				}
+			}
+			for i := range mine {
+				flying[whose[i]].Add(-1)
+				c.Release(mine[i])
+			}
+		})
+		if c.Len() > 600 {
+			t.Errorf("%s: %d values, want at most 600", name, c.Len())
+		}
+		for _, s := range c.Top(clock.Load(), 1000) {
+			if s.InFlight != 0 {
+				t.Errorf("%s: %v has %d in flight", name, s.Value, s.InFlight)
+			}
+		}
+	}
+}
+
+// At a refill exactly the threshold passes, however many come at once; undone calls take nothing from it.
+func TestBucketRace(t *testing.T) {
+	t.Parallel()
+	for name, undo := range map[string]bool{"plain": false, "undoing": true} {
+		c := hotspot.New(qps(10))
+		for round := range int64(300) {
+			var passed atomic.Int64
+			var start sync.WaitGroup
+			start.Add(8)
+			now := round * 1001 * ms
+			parallel(8, func(int) {
+				start.Done()
+				start.Wait()
+				for range 5 {
+					h, _, ok := c.Reserve(now, key("a"), 1)
+					if ok && undo {
+						c.Undo(h)
+						h, _, ok = c.Reserve(now, key("a"), 1)
+					}
+					if ok {
+						passed.Add(1)
+					}
+				}
+			})
+			if !undo && passed.Load() != 10 {
+				t.Fatalf("%s: round %d: %d passed, want 10", name, round, passed.Load())
+			}
+			if got := passed.Load() + int64(passes(c, now, "a", 20)); got != 10 {
+				t.Fatalf("%s: round %d: %d passed in all, want 10", name, round, got)
+			}
+		}
+	}
+}

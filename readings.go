@@ -1,0 +1,126 @@
+package tidegate
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/tidegate-go/tidegate/internal/hostload"
+	"github.com/tidegate-go/tidegate/system"
+)
+
+// SystemReadings are the machine's figures that system rules and memory-adaptive flow rules compare.
+// A figure that is not known never refuses a call.
+type SystemReadings struct {
+	Load        float64 // one-minute load average
+	LoadKnown   bool
+	CPU         float64 // 0 to 1 of what the process may use
+	CPUKnown    bool
+	Memory      uint64 // bytes resident
+	MemoryKnown bool
+}
+
+// WithSystemReadings replaces the engine's own readings, for tests and for machines that it cannot read. The
+// function is called by every call that a rule on load, CPU usage or memory applies to, and must be quick.
+func WithSystemReadings(read func() SystemReadings) Option {
+	return func(c *config) error { c.readings = read; return nil }
+}
+
+const sampleEvery = time.Second
+
+// sampler reads the machine once a second, in one goroutine that exists only while a rule needs it.
+type sampler struct {
+	read   func() SystemReadings // injected; nil: the machine
+	latest atomic.Pointer[SystemReadings]
+
+	mu     sync.Mutex
+	closed bool               // guarded by mu
+	stop   context.CancelFunc // nil while not running; guarded by mu
+	done   chan struct{}      // guarded by mu
+}
+
+// readings returns the latest figures.
+func (s *sampler) readings() SystemReadings {
+	if s.read != nil {
+		return s.read()
+	}
+	if r := s.latest.Load(); r != nil {
+		return *r
+	}
+	return SystemReadings{}
+}
+
+// need starts or ends the sampling.
+func (s *sampler) need(needed bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.read != nil || s.closed || needed == (s.stop != nil):
+	case needed:
+		ctx, stop := context.WithCancel(context.Background())
+		s.stop, s.done = stop, make(chan struct{})
+		go s.run(ctx, s.done)
+	default:
+		s.end()
+	}
+}
+
+// end ends the goroutine. The caller holds mu.
+func (s *sampler) end() {
+	if s.stop != nil {
+		s.stop()
+		<-s.done
+		s.stop = nil
+		s.latest.Store(nil)
+	}
+}
+
+func (s *sampler) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	s.end()
+}
+
+func (s *sampler) run(ctx context.Context, done chan struct{}) {
+	defer close(done)
+	reader := hostload.New("")
+	ticker := time.NewTicker(sampleEvery)
+	defer ticker.Stop()
+	for {
+		r := reader.Sample(time.Now())
+		s.latest.Store(&SystemReadings{
+			Load: r.Load, LoadKnown: r.LoadOK, CPU: r.CPU, CPUKnown: r.CPUOK, Memory: r.RSS, MemoryKnown: r.RSSOK,
+		})
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// Readings returns the machine's figures as rules see them. Without a rule that needs them they are not known.
+func (e *Engine) Readings() SystemReadings {
+	if e == nil {
+		return SystemReadings{}
+	}
+	return e.sampler.readings()
+}
+
+// InactiveSystemLimits names system limits in force whose figure is not known, such as "inactive: load unavailable".
+func (e *Engine) InactiveSystemLimits() []string { return e.system.Inactive() }
+
+func (e *Engine) systemReadings() system.Readings {
+	r := e.sampler.readings()
+	return system.Readings{Load: r.Load, LoadKnown: r.LoadKnown, CPU: r.CPU, CPUKnown: r.CPUKnown}
+}
+
+func (e *Engine) memory() (uint64, bool) {
+	r := e.sampler.readings()
+	return r.Memory, r.MemoryKnown
+}
+
+// sampleIfNeeded starts or ends the sampling as the rules in force need it.
+func (e *Engine) sampleIfNeeded() { e.sampler.need(e.system.NeedsReadings() || e.flow.NeedsMemory()) }

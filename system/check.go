@@ -1,0 +1,169 @@
+package system
+
+import (
+	"time"
+
+	"github.com/tidegate-go/tidegate/chain"
+)
+
+// limits are the smallest values of all rules, immutable.
+type limits struct {
+	effective                                 Rule
+	qps, cpu, load                            float64
+	avgRT, maxThread                          int64
+	qpsSet, rtSet, threadSet, loadSet, cpuSet bool
+}
+
+// merge returns nil if no rule sets a limit.
+func merge(rules []Rule) *limits {
+	l := &limits{}
+	for _, r := range rules {
+		lower(&l.qps, &l.qpsSet, r.Rate)
+		lower(&l.cpu, &l.cpuSet, r.CPU)
+		lower(&l.load, &l.loadSet, r.Load)
+		lower(&l.avgRT, &l.rtSet, r.ResponseTime)
+		lower(&l.maxThread, &l.threadSet, r.Concurrency)
+	}
+	if !l.qpsSet && !l.rtSet && !l.threadSet && !l.loadSet && !l.cpuSet {
+		return nil
+	}
+	if l.qpsSet {
+		l.effective.QPS = &l.qps
+	}
+	if l.cpuSet {
+		l.effective.HighestCpuUsage = &l.cpu
+	}
+	if l.loadSet {
+		l.effective.HighestSystemLoad = &l.load
+	}
+	if l.rtSet {
+		l.effective.AvgRT = &l.avgRT
+	}
+	if l.threadSet {
+		l.effective.MaxThread = &l.maxThread
+	}
+	l.effective = l.effective.Clone()
+	return l
+}
+
+func lower[N float64 | int64](least *N, set *bool, limit func() (N, bool)) {
+	if n, ok := limit(); ok && (!*set || n < *least) {
+		*least, *set = n, true
+	}
+}
+
+func (l *limits) rate() bool          { return l != nil && l.qpsSet }
+func (l *limits) concurrency() bool   { return l != nil && l.threadSet }
+func (l *limits) needsReadings() bool { return l != nil && (l.loadSet || l.cpuSet) }
+
+// check decides by the merged limits about the inbound calls of one resource.
+type check struct {
+	slot   *Slot
+	limits *limits
+	errs   [len(typeNames)]*chain.BlockError
+}
+
+const (
+	byQPS = iota
+	byThread
+	byRT
+	byLoad
+	byCPU
+)
+
+var typeNames = [...]string{"qps", "thread", "rt", "load", "cpu"}
+
+func newCheck(s *Slot, l *limits, resource string) *check {
+	k := &check{slot: s, limits: l}
+	for i, name := range typeNames {
+		err := chain.NewBlockError(chain.KindSystem, resource, l.effective, chain.ErrSystem, explainer{k, i})
+		err.Type = name
+		k.errs[i] = err
+	}
+	return k
+}
+
+// Check compares, in this order, the rate, the calls in flight, the response time, the load and the CPU usage.
+func (k *check) Check(c *chain.Context) *chain.BlockError {
+	if !c.Inbound {
+		return nil
+	}
+	l, in := k.limits, k.slot.inbound
+	if l.qpsSet {
+		w := in.Window(c.Now)
+		if !c.Holds(w) && !c.ReserveRate(w, l.qps, float64(w.Interval())/1e9, 1e9) {
+			return k.errs[byQPS]
+		}
+	}
+	if l.threadSet {
+		g := in.Exact().Gate()
+		if !c.Holds(g) && !c.ReserveGate(g, 1, l.maxThread-1, in.Active) {
+			return k.errs[byThread]
+		}
+	}
+	if l.rtSet && k.avgRT(c.Now) > float64(l.avgRT) {
+		return k.errs[byRT]
+	}
+	if !l.needsReadings() {
+		return nil
+	}
+	r := k.slot.readings()
+	if l.loadSet && r.LoadKnown && r.Load > l.load && k.overloaded(c.Now) {
+		return k.errs[byLoad]
+	}
+	if l.cpuSet && r.CPUKnown && r.CPU > l.cpu {
+		return k.errs[byCPU]
+	}
+	return nil
+}
+
+func (k *check) avgRT(now int64) float64 {
+	r := k.slot.inbound.Recent(now)
+	if r.Success == 0 {
+		return 0
+	}
+	return float64(r.RT) / float64(time.Millisecond) / float64(r.Success)
+}
+
+// overloaded says whether more calls are in flight than the best rate and the least response time explain. The test
+// is Sentinel's, after the BBR congestion control.
+func (k *check) overloaded(now int64) bool {
+	in := k.slot.inbound
+	active := in.Active()
+	if active <= 1 {
+		return false
+	}
+	r := in.Recent(now)
+	shape := in.Shape()
+	rate := float64(r.Best) * float64(shape.Buckets()) / shape.Seconds()
+	least := max(1, float64(r.MinRT)/float64(time.Millisecond))
+	return float64(active) > rate*least/1000
+}
+
+// explainer tells what one limit measures.
+type explainer struct {
+	check *check
+	by    int
+}
+
+// Explain reads the figure now.
+func (x explainer) Explain() chain.Explanation {
+	k := x.check
+	l, in := k.limits, k.slot.inbound
+	now := k.slot.now()
+	switch x.by {
+	case byQPS:
+		w := in.Window(now)
+		return chain.Explanation{
+			Measured: float64(w.Total(now)) / (float64(w.Interval()) / 1e9), Limit: l.qps, Unit: "calls",
+			Window: time.Duration(w.Interval()), RetryAfter: time.Duration(w.NextRelease(now)),
+		}
+	case byThread:
+		return chain.Explanation{Measured: float64(in.Active()), Limit: float64(l.maxThread), Unit: "calls in flight"}
+	case byRT:
+		return chain.Explanation{Measured: k.avgRT(now), Limit: float64(l.avgRT), Unit: "ms"}
+	case byLoad:
+		return chain.Explanation{Measured: k.slot.readings().Load, Limit: l.load, Unit: "load"}
+	}
+	return chain.Explanation{Measured: k.slot.readings().CPU, Limit: l.cpu, Unit: "ratio"}
+}
