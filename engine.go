@@ -11,6 +11,7 @@ import (
 	"github.com/tidegate-go/tidegate/chain"
 	"github.com/tidegate-go/tidegate/circuitbreaker"
 	"github.com/tidegate-go/tidegate/flow"
+	"github.com/tidegate-go/tidegate/gateway"
 	"github.com/tidegate-go/tidegate/hotspot"
 	"github.com/tidegate-go/tidegate/internal/nametable"
 	"github.com/tidegate-go/tidegate/isolation"
@@ -40,6 +41,8 @@ type Engine struct {
 
 	authority *authority.Slot
 	system    *system.Slot
+	gateway   *gateway.Slot
+	groups    *gateway.Groups
 	param     *hotspot.Slot
 	flow      *flow.Slot
 	isolation *isolation.Slot

@@ -41,6 +41,7 @@ func (r *record) begin(ctx context.Context, owner *resource, now int64, call *Ca
 	c.Reset()
 	c.Now, c.Resource = now, &owner.Resource
 	c.Inbound, c.Prioritized = call.Inbound, call.Prioritized
+	c.Request, c.Group = call.Request, call.Group
 	c.Count = int64(call.Count)
 	if call.Count == 0 && !call.Free {
 		c.Count = 1

@@ -8,6 +8,7 @@ import (
 	"github.com/tidegate-go/tidegate/chain"
 	"github.com/tidegate-go/tidegate/circuitbreaker"
 	"github.com/tidegate-go/tidegate/flow"
+	"github.com/tidegate-go/tidegate/gateway"
 	"github.com/tidegate-go/tidegate/hotspot"
 	"github.com/tidegate-go/tidegate/internal/ruleset"
 	"github.com/tidegate-go/tidegate/isolation"
@@ -91,6 +92,24 @@ func (e *Engine) SystemRules() *RuleSet[system.Rule] {
 	return &RuleSet[system.Rule]{set: e.system.Set()}
 }
 
+// GatewayRules returns the rules about requests of routes and API groups.
+func (e *Engine) GatewayRules() *RuleSet[gateway.Rule] {
+	return &RuleSet[gateway.Rule]{set: e.gateway.Set()}
+}
+
+// APIDefinitions returns the named groups of paths that gateway rules may limit.
+func (e *Engine) APIDefinitions() *RuleSet[gateway.API] {
+	return &RuleSet[gateway.API]{set: e.groups.Set()}
+}
+
+// APIGroups returns the names of the API groups that the path belongs to.
+func (e *Engine) APIGroups(path string) []string {
+	if e == nil {
+		return nil
+	}
+	return e.groups.Of(path)
+}
+
 // ParamStats tells what each hot-parameter rule of the resource knows, with its top most frequent values.
 func (e *Engine) ParamStats(resource string, top int) []hotspot.Status {
 	if r := e.find(resource); r != nil {
@@ -123,12 +142,15 @@ func (e *Engine) makeKinds() {
 	})
 	e.authority = authority.NewSlot()
 	e.system = system.NewSlot(e.inbound, now, e.systemReadings)
+	e.gateway = gateway.NewSlot(now)
+	e.groups = gateway.NewGroups()
 	e.param = hotspot.NewSlot(now, e.config.logger)
 	e.isolation = isolation.NewSlot()
 	e.breakers = circuitbreaker.NewSlot(now, e.notify)
 	e.kinds = []kind{
 		kindOf(e, chain.OrderAuthority, e.authority.Set(), e.authority.Checks),
 		kindOf(e, chain.OrderSystem, e.system.Set(), e.system.Checks),
+		kindOf(e, chain.OrderGateway, e.gateway.Set(), e.gateway.Checks),
 		kindOf(e, chain.OrderParam, e.param.Set(), e.param.Checks),
 		kindOf(e, chain.OrderFlow, e.flow.Set(), e.flow.Checks),
 		kindOf(e, chain.OrderIsolation, e.isolation.Set(), e.isolation.Checks),

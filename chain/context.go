@@ -21,6 +21,8 @@ type Context struct {
 	Count       int64  // units the call acquires
 	Inbound     bool
 	Prioritized bool
+	Group       bool
+	Request     Request // nil but for gateway calls
 
 	Permits *stat.Gate // of isolation rules, nil without; every admitted call takes its count
 
@@ -66,6 +68,7 @@ func (c *Context) Clear() {
 		}
 	}
 	c.Permits = nil
+	c.Request = nil
 }
 
 // Args returns the call's arguments.

@@ -100,7 +100,7 @@ func TestBadRuleIsLeftOut(t *testing.T) {
 	r, newLoader := document.NewRecorder()
 	l := newLoader("a")
 	text := `{"flowRules":[{"resource":"a"},{"resource":"b","count":-1},{"resource":"c"}]}`
-	partly(t, l, text, "line 1, column 59: flowRules[1] b: count: must not be negative")
+	partly(t, l, text, "line 1, column 56: flowRules[1] b: count: must not be negative")
 	calls(t, r, "load flow 3")
 	if n := len(r.Flow.Rules()); n != 2 {
 		t.Errorf("%d flow rules in force, want 2", n)

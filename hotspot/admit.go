@@ -56,11 +56,10 @@ func (c *Controller) admitAll(now int64, arg chain.Arg, n int64, holds []Hold) (
 
 // holdAgain reserves one more call in flight of a value that the same call already holds, if others alone leave room.
 func (c *Controller) holdAgain(now int64, key Key, mine []Hold) (h Hold, ok bool) {
-	hash := c.table.hasher.hash(&key)
 	own := int64(0)
 	var v *value
 	for i := range mine {
-		if m := mine[i].v; m.hash == hash && c.table.hasher.matches(m, &key) {
+		if m := mine[i].v; c.table.hasher.matches(m, &key) {
 			v, own = m, own+1
 		}
 	}

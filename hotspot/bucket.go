@@ -41,7 +41,7 @@ func (c *Controller) take(now int64, v *value, l *limit, n int64, h *Hold) resul
 // fill refills v, or gives a new one its first tokens, and reserves n of them. If another call has just done so it
 // returns again.
 func (c *Controller) fill(now int64, v *value, l *limit, n int64, h *Hold) result {
-	s := c.table.shardOf(v.hash)
+	s := c.table.shardOf(c.table.hasher.hashOf(v))
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	price, ms, since := l.units(n), now/nsPerMs, v.since.Load()
@@ -62,7 +62,7 @@ func (c *Controller) fill(now int64, v *value, l *limit, n int64, h *Hold) resul
 			return refused
 		}
 		if v.state.CompareAndSwap(left, full-price) {
-			v.room = l.capacity - full
+			v.setRoom(l.capacity - full)
 			v.since.Store(ms)
 			*h = Hold{v: v, n: n, at: now, a: since, b: left}
 			return passed
@@ -74,7 +74,7 @@ func (c *Controller) fill(now int64, v *value, l *limit, n int64, h *Hold) resul
 // given back, as many as a refill since then has not given back already.
 func (c *Controller) giveBack(h *Hold, l *limit) {
 	v := h.v
-	s := c.table.shardOf(v.hash)
+	s := c.table.shardOf(c.table.hasher.hashOf(v))
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	price, since := l.units(h.n), v.since.Load()
@@ -95,7 +95,7 @@ func (c *Controller) giveBack(h *Hold, l *limit) {
 	}
 	v.since.Store(h.a) // sends callers to the lock until it is clear whether the refill is undone
 	if v.state.CompareAndSwap(full-price, h.b) {
-		v.room = 0
+		v.setRoom(0)
 		return
 	}
 	v.since.Store(since)
@@ -104,9 +104,19 @@ func (c *Controller) giveBack(h *Hold, l *limit) {
 
 // takeRoom returns how much of price the last refill would have kept had it been there. Caller holds the shard's mu.
 func (v *value) takeRoom(price int64) int64 {
-	price = min(price, v.room)
-	v.room -= price
+	if v.more == nil { // no burst, so every refill fills the bucket
+		return 0
+	}
+	price = min(price, v.more.room)
+	v.more.room -= price
 	return price
+}
+
+// setRoom notes what a refill has left unfilled. Caller holds the shard's mu.
+func (v *value) setRoom(units int64) {
+	if v.more != nil {
+		v.more.room = units
+	}
 }
 
 // addTokens adds up to the capacity. Caller holds the shard's mu.

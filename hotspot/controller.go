@@ -60,12 +60,12 @@ func New(rule Rule) *Controller {
 	switch {
 	case rule.Grade == GradeConcurrency:
 		c.way = wayConcurrency
-		c.table.init(capacity, 0, flightUse)
+		c.table.init(capacity, 0, false, flightUse)
 	case rule.ControlBehavior == Throttling:
 		c.way = wayQueue
-		c.table.init(capacity, stateFresh, c.queueUse)
+		c.table.init(capacity, stateFresh, false, c.queueUse)
 	default:
-		c.table.init(capacity, stateFresh, c.bucketUse)
+		c.table.init(capacity, stateFresh, rule.BurstCount > 0, c.bucketUse)
 	}
 	return c
 }
@@ -177,7 +177,7 @@ func (c *Controller) itemOf(key *Key) *limit {
 // limitOf returns the limit of a value in the table.
 func (c *Controller) limitOf(v *value) *limit {
 	if v.own {
-		return v.limit
+		return v.more.limit
 	}
 	return &c.base
 }

@@ -18,11 +18,11 @@ func IndexMismatch(r *rand.Rand, steps int) int {
 		n := r.IntN(60)
 		hash, key := crowded(n)
 		if v := there[n]; v != nil {
-			s.remove(v)
+			s.remove(s.placeOf(v))
 			delete(there, n)
 		} else {
-			there[n] = h.newValue(hash, &key, nil, 0)
-			s.add(there[n])
+			there[n] = h.newValue(hash, &key, nil, 0, false)
+			s.add(hash, there[n])
 		}
 		for n := range 60 {
 			hash, key := crowded(n)

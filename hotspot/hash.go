@@ -46,29 +46,41 @@ func (h *hasher) mix(num, class uint64) uint64 {
 	return high ^ low
 }
 
-// matches says whether v, whose hash is equal, is the value of k.
+// hashOf returns the hash of a value in the table.
+func (h *hasher) hashOf(v *value) uint64 {
+	if v.class == classLong {
+		return v.more.hash
+	}
+	k := v.key()
+	return h.hash(&k)
+}
+
+// matches says whether v is the value of k, whose hash was found beside it.
 func (h *hasher) matches(v *value, k *Key) bool {
 	switch v.class {
 	case classText:
 		return k.class == classText && v.text == k.text
 	case classOther:
-		return k.class == classOther && v.obj == k.obj
+		return k.class == classOther && v.more.obj == k.obj
 	case classLong:
-		return k.class == classText && len(k.text) == v.size && v.num == maphash.String(h.second, k.text)
+		return k.class == classText && len(k.text) == v.more.size && v.num == maphash.String(h.second, k.text)
 	default:
 		return v.num == k.num && v.class == k.class
 	}
 }
 
-// newValue makes the record of a value that has had no call yet.
-func (h *hasher) newValue(hash uint64, k *Key, own *limit, state int64) *value {
-	v := &value{hash: hash, num: k.num, class: k.class, obj: k.obj, own: own != nil, limit: own}
+// newValue makes the record of a value that has had no call yet. own is its exception item's limit, or nil.
+func (h *hasher) newValue(hash uint64, k *Key, own *limit, state int64, burst bool) *value {
+	v := &value{num: k.num, class: k.class, own: own != nil}
+	long := len(k.text) > maxText
 	switch {
-	case len(k.text) > maxText:
-		v.class, v.size = classLong, len(k.text)
-		v.num, v.text = maphash.String(h.second, k.text), strings.Clone(beginning(k.text))
+	case long:
+		v.class, v.num, v.text = classLong, maphash.String(h.second, k.text), strings.Clone(beginning(k.text))
 	case k.text != "":
 		v.text = strings.Clone(k.text)
+	}
+	if long || burst || v.own || k.class == classOther {
+		v.more = &extra{obj: k.obj, limit: own, hash: hash, size: len(k.text)}
 	}
 	v.state.Store(state)
 	return v

@@ -35,20 +35,20 @@ func (x *index) find(h *hasher, hash uint64, k *Key) *value {
 		if found != hash {
 			continue
 		}
-		// The slot may just be changing, so the value's own hash counts.
-		if v := s.value.Load(); v != nil && v.hash == hash && h.matches(v, k) {
+		// The slot may just be changing to another value.
+		if v := s.value.Load(); v != nil && h.matches(v, k) {
 			return v
 		}
 	}
 }
 
-func (x *index) add(v *value) {
+func (x *index) add(hash uint64, v *value) {
 	mask := uint64(len(x.slots) - 1)
-	i := v.hash & mask
+	i := hash & mask
 	for x.slots[i].hash.Load() != 0 {
 		i = (i + 1) & mask
 	}
-	x.slots[i].set(v.hash, v)
+	x.slots[i].set(hash, v)
 }
 
 func (s *slot) set(hash uint64, v *value) {
@@ -58,19 +58,19 @@ func (s *slot) set(hash uint64, v *value) {
 
 // remove takes v out and moves later values of the run forward (Knuth, TAOCP 6.4, algorithm R), so that no
 // tombstones collect.
-func (x *index) remove(v *value) {
+func (x *index) remove(hash uint64, v *value) {
 	mask := uint64(len(x.slots) - 1)
-	hole := v.hash & mask
+	hole := hash & mask
 	for x.slots[hole].value.Load() != v {
 		hole = (hole + 1) & mask
 	}
 	for i := (hole + 1) & mask; ; i = (i + 1) & mask {
-		hash := x.slots[i].hash.Load()
-		if hash == 0 {
+		next := x.slots[i].hash.Load()
+		if next == 0 {
 			break
 		}
-		if (i-hash)&mask >= (i-hole)&mask { // its home is at or before the hole
-			x.slots[hole].set(hash, x.slots[i].value.Load())
+		if (i-next)&mask >= (i-hole)&mask { // its home is at or before the hole
+			x.slots[hole].set(next, x.slots[i].value.Load())
 			hole = i
 		}
 	}

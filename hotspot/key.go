@@ -291,3 +291,6 @@ func (k Key) String() string {
 	}
 	return fmt.Sprint(k.Value())
 }
+
+// TextKey returns the key of a string.
+func TextKey(text string) Key { return textKey(text) }

@@ -1,6 +1,7 @@
 package hotspot
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 )
@@ -9,10 +10,16 @@ import (
 type shard struct {
 	mu    sync.Mutex
 	index atomic.Pointer[index] // nil until the first value
-	ring  []*value              // guarded by mu: all values, in the order of the clock hand
+	ring  []seat                // guarded by mu: all values, in the order of the clock hand
 	hand  int                   // guarded by mu
 	gone  uint64                // guarded by mu: values evicted so far
 	_     [64]byte              // the next shard's lock is on another pair of cache lines
+}
+
+// A seat is a place in the ring.
+type seat struct {
+	hash  uint64
+	value *value
 }
 
 func (s *shard) find(h *hasher, hash uint64, k *Key) *value {
@@ -23,15 +30,14 @@ func (s *shard) find(h *hasher, hash uint64, k *Key) *value {
 }
 
 // add puts a new value into the shard. Caller holds mu.
-func (s *shard) add(v *value) {
-	v.place = len(s.ring)
-	s.ring = append(s.ring, v)
+func (s *shard) add(hash uint64, v *value) {
+	s.ring = append(s.ring, seat{hash, v})
 	x := s.index.Load()
 	if x == nil || !roomFor(len(s.ring), len(x.slots)) {
 		s.grow()
 		return
 	}
-	x.add(v)
+	x.add(hash, v)
 }
 
 // grow builds an index of twice the size from the ring. Lookups in the old one find what was there before.
@@ -41,48 +47,53 @@ func (s *shard) grow() {
 		slots *= 2
 	}
 	x := newIndex(slots)
-	for _, v := range s.ring {
-		x.add(v)
+	for _, seat := range s.ring {
+		x.add(seat.hash, seat.value)
 	}
 	s.index.Store(x)
 }
 
-// replace puts v in the place of a victim. Caller holds mu.
-func (s *shard) replace(victim, v *value) {
-	s.index.Load().remove(victim)
-	v.place = victim.place
-	s.ring[v.place] = v
-	s.index.Load().add(v)
+// replace puts v in the seat of a victim. Caller holds mu.
+func (s *shard) replace(place int, hash uint64, v *value) {
+	seat := &s.ring[place]
+	x := s.index.Load()
+	x.remove(seat.hash, seat.value)
+	seat.hash, seat.value = hash, v
+	x.add(hash, v)
 	s.gone++
 }
 
 // remove takes a victim out. Caller holds mu.
-func (s *shard) remove(victim *value) {
-	s.index.Load().remove(victim)
+func (s *shard) remove(place int) {
+	victim := s.ring[place]
+	s.index.Load().remove(victim.hash, victim.value)
 	last := len(s.ring) - 1
-	moved := s.ring[last]
-	s.ring[victim.place], moved.place = moved, victim.place
-	s.ring[last] = nil
+	s.ring[place], s.ring[last] = s.ring[last], seat{}
 	s.ring = s.ring[:last]
 	s.gone++
 }
 
-// victim finds the value to evict and marks it dead: generalized CLOCK (A. J. Smith, "Sequentiality and prefetching
+// placeOf returns the seat of a value in the shard. It looks at all of them. Caller holds mu.
+func (s *shard) placeOf(v *value) int {
+	return slices.IndexFunc(s.ring, func(seat seat) bool { return seat.value == v })
+}
+
+// victim finds the seat of the value to evict and marks the value dead: generalized CLOCK (A. J. Smith, "Sequentiality and prefetching
 // in database systems", 1978). The hand goes round; it takes a value that is idle, or one without a use since it last
 // came by, and takes one of at most maxHeat noted uses from the others. A value that comes once is gone after one
 // round at the latest, one that comes again within a round stays, however many others come once; unlike with SIEVE or
 // a small first queue, a newcomer has a whole round to show that it comes again. Values with calls in flight are never
 // taken, values with calls queued only if there are no others. Caller holds mu.
-func (s *shard) victim(now int64, useOf useFunc) *value {
+func (s *shard) victim(now int64, useOf useFunc) (place int, ok bool) {
 	for range maxHeat + 1 {
 		candidates := false
 		for range len(s.ring) {
-			v := s.next()
+			place, v := s.next()
 			u := useOf(v, v.state.Load(), now)
 			candidates = candidates || u < useQueued
 			if u == useIdle || u == useRecent && v.cool() {
 				if v.kill(useOf, now, useRecent) {
-					return v
+					return place, true
 				}
 			}
 		}
@@ -91,19 +102,20 @@ func (s *shard) victim(now int64, useOf useFunc) *value {
 		}
 	}
 	for range len(s.ring) {
-		if v := s.next(); v.kill(useOf, now, useQueued) {
-			return v
+		if place, v := s.next(); v.kill(useOf, now, useQueued) {
+			return place, true
 		}
 	}
-	return nil
+	return 0, false
 }
 
-func (s *shard) next() *value {
+// next moves the hand on.
+func (s *shard) next() (place int, v *value) {
 	if s.hand >= len(s.ring) {
 		s.hand = 0
 	}
 	s.hand++
-	return s.ring[s.hand-1]
+	return s.hand - 1, s.ring[s.hand-1].value
 }
 
 // kill marks v dead if no more than worst is lost by it. Caller holds the shard's mu.

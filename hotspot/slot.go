@@ -56,7 +56,8 @@ func (s *Slot) Checks(resource *stat.Resource) []chain.Bound {
 	resource.Attach(s, tables(next))
 	var checks []chain.Bound
 	for _, b := range s.set.Table().For(resource.RuleName) {
-		k := &check{slot: s, rule: b.Rule, table: next[b.Controller], controller: next[b.Controller].controller}
+		table := next[b.Controller]
+		k := &check{Limiter: Limiter{table.controller}, slot: s, rule: b.Rule, table: table}
 		k.err = chain.NewBlockError(chain.KindParam, resource.Name, b.Rule, chain.ErrParam, k)
 		k.fallBack()
 		checks = append(checks, chain.Bound{Check: k, Observed: b.Observed})
@@ -95,13 +96,13 @@ func (s *Slot) Status(resource *stat.Resource, now int64, k int) []Status {
 
 // check decides by one rule about the calls of one resource.
 type check struct {
-	slot       *Slot
-	rule       Rule
-	table      *paramTable
-	controller *Controller
-	err        *chain.BlockError
-	pass       bool // every call passes: a cluster rule whose fallback says so
-	block      bool // every call with the argument is refused: a cluster rule whose fallback says so
+	Limiter
+	slot  *Slot
+	rule  Rule
+	table *paramTable
+	err   *chain.BlockError
+	pass  bool // every call passes: a cluster rule whose fallback says so
+	block bool // every call with the argument is refused: a cluster rule whose fallback says so
 
 	lastAt atomic.Int64 // when last was noted
 	mu     sync.Mutex
@@ -138,59 +139,20 @@ func (k *check) Check(c *chain.Context) *chain.BlockError {
 	if !scalar {
 		return k.checkAll(c, arg)
 	}
-	h, wait, ok := k.controller.Reserve(c.Now, key, c.Count)
-	if !ok {
+	if !k.Reserve(c, key) {
 		k.remember(c.Now, key)
 		return k.err
 	}
-	k.keep(c, h)
-	c.Wait(wait)
 	return nil
 }
 
 // checkAll checks a collection or an object.
 func (k *check) checkAll(c *chain.Context, arg chain.Arg) *chain.BlockError {
-	holds, wait, refused, ok := k.controller.Admit(c.Now, arg, c.Count, nil)
-	if !ok {
+	if refused, ok := k.ReserveAll(c, arg); !ok {
 		k.remember(c.Now, refused)
 		return k.err
 	}
-	for _, h := range holds {
-		k.keep(c, h)
-	}
-	c.Wait(wait)
 	return nil
-}
-
-func (k *check) keep(c *chain.Context, h Hold) {
-	if h.v == nil {
-		return
-	}
-	needs := chain.Need(0)
-	if k.controller.Holds() {
-		needs = chain.NeedRelease
-	}
-	c.Hold(k, needs, h.a, h.b, h.v)
-}
-
-// holdOf is what keep was given.
-func (k *check) holdOf(c *chain.Context, h *chain.Hold) Hold {
-	n := c.Count
-	if k.controller.Holds() {
-		n = 1
-	}
-	return Hold{v: h.Ref.(*value), n: n, at: c.Now, a: h.A, b: h.B} //nolint:errcheck // keep put it there
-}
-
-// Commit has nothing to confirm.
-func (k *check) Commit(*chain.Context, *chain.Hold) *chain.BlockError { return nil }
-
-// Undo gives back what the call reserved.
-func (k *check) Undo(c *chain.Context, h *chain.Hold) { k.controller.Undo(k.holdOf(c, h)) }
-
-// Release frees the value's place.
-func (k *check) Release(c *chain.Context, h *chain.Hold, _ chain.Done) {
-	k.controller.Release(k.holdOf(c, h))
 }
 
 // argument returns the call's argument that the rule is about.

@@ -20,8 +20,9 @@ const (
 type table struct {
 	hasher   hasher
 	capacity int64
-	bits     uint // log2 of the number of shards
-	start    int64
+	bits     uint  // log2 of the number of shards
+	start    int64 // state of a new value
+	burst    bool  // values need an extra, for its room
 	useOf    useFunc
 
 	making sync.Mutex
@@ -32,9 +33,9 @@ type table struct {
 	_      [64]byte
 }
 
-// init prepares a table; start is the state of a new value.
-func (t *table) init(capacity, start int64, useOf useFunc) {
-	t.hasher, t.capacity, t.start, t.useOf = newHasher(), capacity, start, useOf
+// init prepares a table.
+func (t *table) init(capacity, start int64, burst bool, useOf useFunc) {
+	t.hasher, t.capacity, t.start, t.burst, t.useOf = newHasher(), capacity, start, burst, useOf
 	for t.bits = 0; 1<<t.bits < maxShards && shardSize<<(t.bits+1) <= capacity; t.bits++ {
 	}
 }
@@ -74,14 +75,14 @@ func (t *table) put(now int64, hash uint64, k *Key, own *limit) *value {
 	if v := s.find(&t.hasher, hash, k); v != nil {
 		return v
 	}
-	v := t.hasher.newValue(hash, k, own, t.start)
+	v := t.hasher.newValue(hash, k, own, t.start, t.burst)
 	if t.claim() {
-		s.add(v)
+		s.add(hash, v)
 		return v
 	}
 	t.repay(s, now)
-	if victim := s.victim(now, t.useOf); victim != nil {
-		s.replace(victim, v)
+	if victim, ok := s.victim(now, t.useOf); ok {
+		s.replace(victim, hash, v)
 		return v
 	}
 	s.mu.Unlock()
@@ -91,7 +92,7 @@ func (t *table) put(now int64, hash uint64, k *Key, own *limit) *value {
 		return other
 	}
 	t.count.Add(1)
-	s.add(v)
+	s.add(hash, v)
 	return v
 }
 
@@ -110,8 +111,8 @@ func (t *table) claim() bool {
 // repay evicts from s while the table is over its capacity. Caller holds the shard's mu.
 func (t *table) repay(s *shard, now int64) {
 	for t.count.Load() > t.capacity {
-		victim := s.victim(now, t.useOf)
-		if victim == nil {
+		victim, ok := s.victim(now, t.useOf)
+		if !ok {
 			return
 		}
 		s.remove(victim)
@@ -137,8 +138,8 @@ func (t *table) makeRoom(s *shard, now int64) {
 func (t *table) evictFrom(s *shard, now int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	victim := s.victim(now, t.useOf)
-	if victim == nil {
+	victim, ok := s.victim(now, t.useOf)
+	if !ok {
 		return false
 	}
 	s.remove(victim)
@@ -154,11 +155,11 @@ func (t *table) released(v *value) {
 	if t.count.Load() <= t.capacity {
 		return
 	}
-	s := t.shardOf(v.hash)
+	s := t.shardOf(t.hasher.hashOf(v))
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if v.state.CompareAndSwap(0, stateDead) {
-		s.remove(v)
+		s.remove(s.placeOf(v))
 		t.count.Add(-1)
 	}
 }

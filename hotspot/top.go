@@ -95,14 +95,14 @@ func (c *Controller) Top(now int64, k int) []ValueStats {
 	}
 	var top []ValueStats
 	for i := range *shards {
-		for _, v := range (*shards)[i].snapshot() {
-			top = c.rank(top, v, now, k)
+		for _, seat := range (*shards)[i].snapshot() {
+			top = c.rank(top, seat.value, now, k)
 		}
 	}
 	return top
 }
 
-func (s *shard) snapshot() []*value {
+func (s *shard) snapshot() []seat {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.ring)

@@ -14,26 +14,28 @@ const (
 // maxHeat bounds how often a value may be passed over by eviction after its last use.
 const maxHeat = 3
 
-// A value is what the table keeps of one hot value: 128 bytes, so the allocator aligns it to two cache lines.
-// All that a hit on a number or text reads and writes is in the first line: a hit costs one line, and two values
-// never share one, however many cores use them.
+// A value is what the table keeps of one hot value: 64 bytes, so the allocator aligns it to a cache line. A hit on a
+// number touches this line and one of the index, a hit on a text its bytes too; two values never share a line, however
+// many cores use them.
 type value struct {
-	hash  uint64
 	num   uint64 // as in Key; for a long text its second digest
 	text  string // a copy, so that the caller's memory is not held
+	more  *extra // nil for most
 	state atomic.Int64
 	since atomic.Int64  // bucket: time of the last refill in ms
 	stat  atomic.Uint64 // passes by second, see top.go
 	heat  atomic.Uint32 // use since the clock hand came by
 	class class
-	own   bool // has a limit of its own (exception item)
+	own   bool // more has a limit
+}
 
-	obj   any
-	limit *limit // the exception item's, if own
+// An extra is what few values need.
+type extra struct {
+	obj   any    // as in Key
+	limit *limit // the exception item's
+	hash  uint64 // of a long text
 	size  int    // length of a long text
-	place int    // position in the ring; guarded by the shard's mu
-	room  int64  // bucket: units the last refill left unfilled; guarded by the shard's mu
-	_     [16]byte
+	room  int64  // burst: units the last refill left unfilled; guarded by the shard's mu
 }
 
 // touch notes a use. It writes only after the hand has come by, so the line of a hot value is not written for it.
@@ -53,7 +55,13 @@ func (v *value) cool() bool {
 }
 
 // key returns the value's key; of a long text it has the beginning only.
-func (v *value) key() Key { return Key{class: v.class, num: v.num, text: v.text, obj: v.obj} }
+func (v *value) key() Key {
+	k := Key{class: v.class, num: v.num, text: v.text}
+	if v.class == classOther {
+		k.obj = v.more.obj
+	}
+	return k
+}
 
 // A useFunc says how much is lost if v, whose state was just read, is forgotten. The state it judges is the one that
 // eviction then swaps for stateDead, so that no call can come between.

@@ -62,38 +62,22 @@ func Parse(text []byte) (*Scenario, error) {
 
 func (s *Scenario) decodeConfig(text json.RawMessage) error {
 	if text == nil {
-		return nil
+		text = json.RawMessage("{}")
 	}
 	m, err := membersOf(text)
 	if err != nil {
 		return fmt.Errorf("config: %w", err)
 	}
 	c := &s.config
-	for name, positive := range map[string]func() int64{
-		"sampleCount":    func() int64 { return int64(c.sampleCount) },
-		"intervalMs":     func() int64 { return c.intervalMs },
-		"coldFactor":     func() int64 { return int64(c.coldFactor) },
-		"statisticMaxRt": func() int64 { return c.statisticMaxRt },
-	} {
-		there := m.has(name)
-		switch name {
-		case "sampleCount":
-			m.take(name, &c.sampleCount)
-		case "intervalMs":
-			m.take(name, &c.intervalMs)
-		case "coldFactor":
-			m.take(name, &c.coldFactor)
-		case "statisticMaxRt":
-			m.take(name, &c.statisticMaxRt)
-		}
-		if v := positive(); there && (v <= 0 || v > latestMs) {
-			m.fail("%s %d is out of range", name, v)
-		}
+	*c = config{sampleCount: 2, intervalMs: 1000, coldFactor: 3, statisticMaxRt: 5000, occupyTimeoutMs: 500}
+	m.positive("sampleCount", &c.sampleCount)
+	m.positive("intervalMs", &c.intervalMs)
+	m.positive("coldFactor", &c.coldFactor)
+	m.positive("statisticMaxRt", &c.statisticMaxRt)
+	if m.take("occupyTimeoutMs", &c.occupyTimeoutMs) && (c.occupyTimeoutMs < 0 || c.occupyTimeoutMs > latestMs) {
+		m.fail("occupyTimeoutMs %d is out of range", c.occupyTimeoutMs)
 	}
-	if m.take("occupyTimeoutMs", &c.occupyTimeoutMs) && c.occupyTimeoutMs != nil && (*c.occupyTimeoutMs < 0 || *c.occupyTimeoutMs > latestMs) {
-		m.fail("occupyTimeoutMs %d is out of range", *c.occupyTimeoutMs)
-	}
-	m.take("bypassValidation", &c.bypassValidation)
+	m.take("bypassValidation", new(bool))
 	if err := m.done(); err != nil {
 		return fmt.Errorf("config: %w", err)
 	}
@@ -113,4 +97,11 @@ func (s *Scenario) decodeRules(text json.RawMessage) error {
 		}
 	}
 	return nil
+}
+
+// positive takes a number that must be above 0.
+func (m *members) positive(name string, to *int64) {
+	if m.take(name, to) && (*to <= 0 || *to > latestMs) {
+		m.fail("%s %d is out of range", name, *to)
+	}
 }

@@ -53,7 +53,9 @@ func (m *members) need(name string, to any) {
 	}
 }
 
-func (m *members) fail(format string, args ...any) { m.errs = append(m.errs, fmt.Errorf(format, args...)) }
+func (m *members) fail(format string, args ...any) {
+	m.errs = append(m.errs, fmt.Errorf(format, args...))
+}
 
 // done returns what was wrong, members that nobody took included.
 func (m *members) done() error {

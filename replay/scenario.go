@@ -28,14 +28,14 @@ type Scenario struct {
 // Steps returns the number of steps.
 func (s *Scenario) Steps() int { return len(s.steps) }
 
-// config holds the settings of a scenario. Zero stands for the default.
+// config holds the settings of a scenario. bypassValidation is not kept: it stands for throttling without a queue, which
+// is a valid setting here.
 type config struct {
-	sampleCount      int
-	intervalMs       int64
-	occupyTimeoutMs  *int64
-	coldFactor       int
-	statisticMaxRt   int64
-	bypassValidation bool // nothing to do: no queueing at all is a valid setting here
+	sampleCount     int64
+	intervalMs      int64
+	occupyTimeoutMs int64
+	coldFactor      int64
+	statisticMaxRt  int64
 }
 
 // step is one step. Its op says which members are in use.

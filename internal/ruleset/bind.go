@@ -33,11 +33,12 @@ func (s *Set[R, C]) bind(next *Table[R, C], source string, index int, item *Item
 			return report
 		}
 	}
-	b, err := s.reuse(key, source, index, item.Rule)
+	b, err := s.reuse(key, &Bound[R, C]{
+		Rule: item.Rule, Source: source, Index: index, Observed: head.Mode == chain.ModeObserve, pattern: pattern,
+	})
 	if err != nil {
 		return refused(report, err)
 	}
-	b.pattern = pattern
 	next.add(key, b)
 	switch {
 	case s.off:
@@ -99,24 +100,25 @@ func CheckHead(h chain.Head) error {
 	return nil
 }
 
-// reuse returns the bound rule of the last merge where nothing changed, one with the same controller
-// where an equal rule was loaded, else a new one. The caller holds mu.
-func (s *Set[R, C]) reuse(key groupKey, source string, index int, rule R) (*Bound[R, C], error) {
-	observed := rule.Head().Mode == chain.ModeObserve
+// reuse returns the bound rule of the last merge where nothing changed, else the new one, with the same controller
+// where an equal rule was loaded. The caller holds mu.
+func (s *Set[R, C]) reuse(key groupKey, b *Bound[R, C]) (*Bound[R, C], error) {
 	for _, old := range s.known.Load().groups[key] {
-		if !old.Rule.Equal(rule) {
+		if !old.Rule.Equal(b.Rule) {
 			continue
 		}
-		if old.Source == source && old.Index == index && reflect.DeepEqual(old.Rule, rule) {
+		if old.Source == b.Source && old.Index == b.Index && reflect.DeepEqual(old.Rule, b.Rule) {
 			return old, nil
 		}
-		return &Bound[R, C]{Rule: rule, Controller: old.Controller, Source: source, Index: index, Observed: observed}, nil
+		b.Controller = old.Controller
+		return b, nil
 	}
-	controller, err := s.safeBuild(rule)
+	controller, err := s.safeBuild(b.Rule)
 	if err != nil {
 		return nil, err
 	}
-	return &Bound[R, C]{Rule: rule, Controller: controller, Source: source, Index: index, Observed: observed}, nil
+	b.Controller = controller
+	return b, nil
 }
 
 // safeBuild builds a controller and turns a panic, as of a user's factory, into a refusal of that rule.
@@ -182,9 +184,14 @@ func sameBounds[R, C any](a, b []*Bound[R, C]) bool {
 		return false
 	}
 	for i := range a {
-		if a[i] != b[i] {
+		if !a[i].same(b[i]) {
 			return false
 		}
 	}
 	return true
+}
+
+// same says whether both are the same rule with the same controller, wherever in the lists of its sources it stands.
+func (b *Bound[R, C]) same(o *Bound[R, C]) bool {
+	return b == o || b.Observed == o.Observed && any(b.Controller) == any(o.Controller) && reflect.DeepEqual(b.Rule, o.Rule)
 }

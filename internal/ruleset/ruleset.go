@@ -183,34 +183,46 @@ func (s *Set[R, C]) LoadItems(source string, items []Item[R]) chain.Report {
 }
 
 // LoadResource replaces the rules of one resource: those of every source go, the given ones join
-// the source "" (code). Sources that load again bring theirs back.
+// the source "" (code). Sources that load again bring theirs back. The report counts from the given list's start.
 func (s *Set[R, C]) LoadResource(resource string, rules []R) chain.Report {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.forget(resource)
+	code := s.sources[""]
+	if code == nil {
+		code = &list[R]{}
+	}
+	kept := len(code.items)
+	report := chain.Report{Rules: make([]chain.RuleReport, len(rules))}
+	var places []int // in the report, of the rules that join
+	for i, r := range rules {
+		if got := r.Head().Resource; got != resource {
+			err := chain.Refuse("resource", "%q is not the resource %q that is being loaded", got, resource)
+			report.Rules[i] = refused(chain.RuleReport{Kind: s.kind, Index: i, Resource: got}, err)
+			continue
+		}
+		places = append(places, i)
+		code.items = append(code.items, Item[R]{Rule: r.Clone()})
+	}
+	if len(code.items) > 0 {
+		s.sources[""] = code
+	}
+	s.merge()
+	for i, place := range places {
+		report.Rules[place] = code.report[kept+i]
+		report.Rules[place].Index = place
+	}
+	return report
+}
+
+// forget removes the rules of a resource from every source. The caller holds mu.
+func (s *Set[R, C]) forget(resource string) {
 	for name, l := range s.sources {
 		l.items = slices.DeleteFunc(l.items, func(i Item[R]) bool { return i.Err == nil && i.Rule.Head().Resource == resource })
 		if len(l.items) == 0 {
 			delete(s.sources, name)
 		}
 	}
-	kept := 0
-	if code := s.sources[""]; code != nil {
-		kept = len(code.items)
-	}
-	for _, r := range rules {
-		item := Item[R]{Rule: r.Clone()}
-		if got := r.Head().Resource; got != resource {
-			item.Err = chain.Refuse("resource", "%q is not the resource %q that is being loaded", got, resource)
-		}
-		if s.sources[""] == nil {
-			s.sources[""] = &list[R]{}
-		}
-		s.sources[""].items = append(s.sources[""].items, item)
-	}
-	s.merge()
-	report := s.reportOf("")
-	report.Rules = report.Rules[min(kept, len(report.Rules)):]
-	return report
 }
 
 // SetOff switches the whole kind off or on. Off, no rule is in force; controllers keep their state.
@@ -285,10 +297,10 @@ func (s *Set[R, C]) merge() {
 		published = newTable[R, C](0)
 	}
 	change, same := diff(old, published)
+	s.table.Store(published)
 	if same {
 		return
 	}
-	s.table.Store(published)
 	for _, f := range s.onChange {
 		f(change)
 	}
