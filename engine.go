@@ -52,6 +52,7 @@ type Engine struct {
 	sampler   sampler
 	observers observers
 	counters  counters
+	borrowing atomic.Bool // a prioritized call has ever been admitted into a bucket to come
 	pressed   atomic.Bool // a name was refused a resource of its own since the last maintenance
 
 	closing sync.Once

@@ -83,7 +83,7 @@ func (e *Engine) originNode(owner *resource, origin string) *stat.Node {
 func (e *Engine) decide(ctx context.Context, r *record) error {
 	c := &r.call
 	if err := e.check(c, r.owner.plan.Load()); err != nil {
-		c.UndoTo(0)
+		c.UndoTo(chain.Mark{})
 		e.block(c, err)
 		return err
 	}
@@ -104,10 +104,7 @@ func (e *Engine) check(c *chain.Context, p *plan) *BlockError {
 			return err
 		}
 	}
-	if c.Held() > 0 {
-		return c.Commit(e.observed(c))
-	}
-	return nil
+	return c.Commit(e.observed(c))
 }
 
 // charge counts the call in the exact words of its scopes that no check has counted it in.
@@ -124,7 +121,7 @@ func (e *Engine) charge(c *chain.Context) {
 	if c.Inbound && e.inbound.Exact().Any() {
 		c.Charge(e.inbound.Exact(), e.inbound.Active)
 	}
-	if c.Permits != nil && !c.Holds(c.Permits) {
+	if c.Permits != nil {
 		c.TakePermits()
 	}
 }
@@ -134,6 +131,7 @@ func (e *Engine) wait(ctx context.Context, r *record, d int64) error {
 	c := &r.call
 	at := c.Borrowed()
 	if at != 0 {
+		e.borrowing.Store(true)
 		e.eachNode(c, func(n *stat.Node) { n.Borrow(c.Hint, c.Now, at, c.Count) })
 	}
 	if ctx == nil {
@@ -143,7 +141,7 @@ func (e *Engine) wait(ctx context.Context, r *record, d int64) error {
 		if at != 0 {
 			e.eachNode(c, func(n *stat.Node) { n.Return(c.Hint, c.Now, at, c.Count) })
 		}
-		c.UndoTo(0)
+		c.UndoTo(chain.Mark{})
 		blocked := e.gaveUp(c, err)
 		e.block(c, blocked)
 		return blocked
@@ -189,8 +187,18 @@ func (e *Engine) block(c *chain.Context, err *BlockError) {
 	if c.Inbound {
 		e.inbound.Block(c.Hint, c.Now, c.Count)
 	}
+	e.settle(c, c.Now)
 	if len(e.config.callbacks) > 0 {
 		e.tellBlock(c, err)
+	}
+}
+
+// settle lets reservations for the bucket of time now count in the exact words of the call's scopes, as they do in the
+// nodes that the call has just used.
+func (e *Engine) settle(c *chain.Context, now int64) {
+	if e.borrowing.Load() {
+		c.Resource.Exact().Settle(now)
+		e.eachNode(c, func(n *stat.Node) { n.Exact().Settle(now) })
 	}
 }
 

@@ -79,15 +79,15 @@ type observedCheck struct {
 
 // Check always returns nil.
 func (o *observedCheck) Check(c *chain.Context) *BlockError {
-	held, waiting := c.Held(), c.Waiting()
+	mark, waiting := c.Mark(), c.Waiting()
 	err := o.check.Check(c)
 	c.SetWaiting(waiting)
 	if err != nil {
-		c.UndoTo(held)
+		c.UndoTo(mark)
 		o.engine.observed(c)(err)
 		return nil
 	}
-	c.ObserveFrom(held)
+	c.ObserveFrom(mark)
 	return nil
 }
 

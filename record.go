@@ -153,6 +153,7 @@ func (e *Engine) countDone(c *chain.Context, n int64, d chain.Done) {
 	if c.Inbound {
 		e.inbound.Complete(c.Hint, d.Now, n, int64(d.RT), failed)
 	}
+	e.settle(c, d.Now)
 }
 
 // judge asks the classifier; one that panics counts as an internal error and the call as failed.

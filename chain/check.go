@@ -9,39 +9,10 @@ type Check interface {
 	Check(c *Context) *BlockError
 }
 
-// Holder is who made a reservation and can confirm, undo or release it.
-type Holder interface {
-	// Commit confirms a reservation after every check has passed, before any wait. It returns an error to
-	// refuse the call after all. It is called for holds made with NeedCommit.
-	Commit(c *Context, h *Hold) *BlockError
-	// Undo gives the reservation back: the call was refused or its caller gave up waiting.
-	Undo(c *Context, h *Hold)
-	// Release ends a reservation at the exit of the call. It is called for holds made with NeedRelease.
-	Release(c *Context, h *Hold, d Done)
-}
-
 // Completer is told how calls of its resource ended. It is asked of the checks in force at exit.
 type Completer interface {
 	// Complete is told of every admitted call that ended, probe or not.
 	Complete(c *Context, d Done)
-}
-
-// Need says which steps a hold takes part in.
-type Need uint8
-
-// What a hold needs.
-const (
-	NeedCommit Need = 1 << iota
-	NeedRelease
-)
-
-// Hold is one reservation of a call. What A, B and Ref mean is its holder's affair.
-type Hold struct {
-	By       Holder
-	Ref      any
-	A, B     int64
-	Needs    Need
-	observed bool // made by a rule in observe mode
 }
 
 // Outcome is how the business sees the end of a call.

@@ -2,50 +2,73 @@ package chain
 
 import "github.com/tidegate-go/tidegate/stat"
 
-// Nothing is a holder with nothing to give back.
-type Nothing struct{}
+// way is how a call is counted in a window.
+type way uint8
 
-// Commit does nothing.
-func (Nothing) Commit(*Context, *Hold) *BlockError { return nil }
-
-// Undo does nothing.
-func (Nothing) Undo(*Context, *Hold) {}
-
-// Release does nothing.
-func (Nothing) Release(*Context, *Hold, Done) {}
-
-type (
-	windowHolder struct{ Nothing } // A: bucket
-	aheadHolder  struct{ Nothing } // A: time in the bucket reserved ahead
-	gapHolder    struct{ Nothing } // A: bucket, B: previous reservation
-	gateHolder   struct{ Nothing } // A: permits, B: 1 if not counted as in flight yet
+const (
+	inBucket way = iota
+	ahead        // in the bucket of a later time
+	afterGap     // as the first one after a gap
 )
 
-func (windowHolder) Undo(c *Context, h *Hold) { h.Ref.(*stat.Window).Undo(h.A, c.Count) }
-func (aheadHolder) Undo(c *Context, h *Hold)  { h.Ref.(*stat.Window).AddAhead(h.A, -c.Count) }
-func (gapHolder) Undo(c *Context, h *Hold) {
-	h.Ref.(*stat.Window).UndoGap(h.A, c.Count, c.Now, h.B)
+// place is where a call is counted in a window.
+type place struct {
+	window *stat.Window
+	at     int64 // bucket, or for ahead a time in it
+	before int64 // afterGap: the reservation before
+	way    way
 }
-func (gateHolder) Undo(_ *Context, h *Hold)            { releaseGate(h) }
-func (gateHolder) Release(_ *Context, h *Hold, _ Done) { releaseGate(h) }
 
-func releaseGate(h *Hold) { h.Ref.(*stat.Gate).Release(stat.NewPermit(h.A, h.B == 1)) }
+func (p *place) undo(c *Context) {
+	switch p.way {
+	case inBucket:
+		p.window.Undo(p.at, c.Count)
+	case ahead:
+		p.window.AddAhead(p.at, -c.Count)
+	case afterGap:
+		p.window.UndoGap(p.at, c.Count, c.Now, p.before)
+	}
+}
 
-// Holds says whether the call has reserved a place in the window or a permit of the gate.
-func (c *Context) Holds(ref any) bool {
-	for i := 0; i < c.held; i++ {
-		if c.HoldAt(i).Ref == ref {
+// permit is what a call holds of a gate.
+type permit struct {
+	gate    *stat.Gate
+	n       int64
+	pending bool // the gate waits for Arrived
+}
+
+func (p *permit) release() { p.gate.Release(stat.NewPermit(p.n, p.pending)) }
+
+// Counted says whether the call is counted in the window.
+func (c *Context) Counted(w *stat.Window) bool {
+	for i := range c.places.n {
+		if c.places.at(i).window == w {
 			return true
 		}
 	}
 	return false
 }
 
+// Permitted says whether the call holds permits of the gate.
+func (c *Context) Permitted(g *stat.Gate) bool {
+	for i := range c.permits.n {
+		if c.permits.at(i).gate == g {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *Context) take(w *stat.Window, at, before int64, how way) {
+	p := c.places.add()
+	p.window, p.at, p.before, p.way = w, at, before, how
+}
+
 // ReserveWindow counts the call in the window if at most room is counted already.
 func (c *Context) ReserveWindow(w *stat.Window, room int64) bool {
 	bucket, ok := w.Reserve(c.Now, c.Count, room)
 	if ok {
-		c.Hold(windowHolder{}, 0, bucket, 0, w)
+		c.take(w, bucket, 0, inBucket)
 	}
 	return ok
 }
@@ -54,7 +77,7 @@ func (c *Context) ReserveWindow(w *stat.Window, room int64) bool {
 func (c *Context) ReserveGap(w *stat.Window, gap int64) bool {
 	bucket, previous, ok := w.ReserveGap(c.Now, c.Count, gap)
 	if ok {
-		c.Hold(gapHolder{}, 0, bucket, previous, w)
+		c.take(w, bucket, previous, afterGap)
 	}
 	return ok
 }
@@ -65,69 +88,50 @@ func (c *Context) OccupyWindow(w *stat.Window, most float64, timeout int64) bool
 	if ok {
 		c.Wait(wait)
 		c.Borrow(c.Now + wait)
-		c.Hold(aheadHolder{}, 0, c.Now+wait, 0, w)
+		c.take(w, c.Now+wait, 0, ahead)
 	}
 	return ok
 }
 
 // ReserveGate takes n permits if at most room are held. active returns the scope's calls in flight.
 func (c *Context) ReserveGate(g *stat.Gate, n, room int64, active func() int64) bool {
-	permit, ok := g.Acquire(n, room, active)
+	p, ok := g.Acquire(n, room, active)
 	if ok {
-		c.holdPermit(g, permit)
+		c.keep(g, p)
 	}
 	return ok
 }
 
-func (c *Context) holdPermit(g *stat.Gate, p stat.Permit) {
-	n, pending := p.Parts()
-	var b int64
-	if pending {
-		b = 1
-		c.pending = true
-	}
-	c.Hold(gateHolder{}, NeedRelease, n, b, g)
+func (c *Context) keep(g *stat.Gate, taken stat.Permit) {
+	p := c.permits.add()
+	p.gate = g
+	p.n, p.pending = taken.Parts()
 }
 
 // Charge counts the admitted call in every exact word of the scope in which no check has counted it.
 func (c *Context) Charge(x *stat.Exact, active func() int64) {
 	shaped, own, gate := x.Words()
-	if shaped != nil && !c.Holds(shaped) {
+	if shaped != nil && !c.Counted(shaped) {
 		if c.borrow != 0 {
 			shaped.AddAhead(c.borrow, c.Count)
-			c.Hold(aheadHolder{}, 0, c.borrow, 0, shaped)
+			c.take(shaped, c.borrow, 0, ahead)
 		} else {
-			c.add(shaped)
+			c.take(shaped, shaped.Add(c.Now, c.Count), 0, inBucket)
 		}
 	}
 	for _, w := range own {
-		if !c.Holds(w) {
-			c.add(w)
+		if !c.Counted(w) {
+			c.take(w, w.Add(c.Now, c.Count), 0, inBucket)
 		}
 	}
-	if gate != nil && !c.Holds(gate) {
-		c.holdPermit(gate, gate.Take(1, active))
+	if gate != nil && !c.Permitted(gate) {
+		c.keep(gate, gate.Take(1, active))
 	}
 }
 
-func (c *Context) add(w *stat.Window) { c.Hold(windowHolder{}, 0, w.Add(c.Now, c.Count), 0, w) }
-
-// TakePermits takes the call's permits of isolation rules without a limit.
-func (c *Context) TakePermits() { c.holdPermit(c.Permits, c.Permits.Take(c.Count, c.Resource.Active)) }
-
-// Arrived tells the gates that the scope counts the call as in flight now.
-func (c *Context) Arrived() {
-	if !c.pending {
-		return
-	}
-	c.pending = false
-	for i := 0; i < c.held; i++ {
-		if h := c.HoldAt(i); h.B == 1 {
-			if g, ok := h.Ref.(*stat.Gate); ok {
-				p := stat.NewPermit(h.A, true)
-				g.Arrived(&p)
-				h.B = 0
-			}
-		}
+// TakePermits takes the call's permits of isolation rules, if no check took them.
+func (c *Context) TakePermits() {
+	if c.Permits != nil && !c.Permitted(c.Permits) {
+		c.keep(c.Permits, c.Permits.Take(c.Count, c.Resource.Active))
 	}
 }

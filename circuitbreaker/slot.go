@@ -162,10 +162,6 @@ func (k *check) Complete(c *chain.Context, d chain.Done) {
 }
 
 func (k *check) probed(c *chain.Context) bool {
-	for i := range c.Held() {
-		if h := c.HoldAt(i); h.A != 0 && h.Ref == any(k.breaker) {
-			return true
-		}
-	}
-	return false
+	h, held := c.Held(k.breaker)
+	return held && h.A != 0
 }

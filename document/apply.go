@@ -48,8 +48,6 @@ func load[R ruleset.Rule[R]](l *Loader, kind chain.Kind, set rules[R], section S
 	switch {
 	case section.Err != nil:
 		return chain.Report{}, nil // stands in the document's errors
-	case set == nil:
-		return without(l, kind, section), nil
 	case l.strict && section.refused() > 0:
 		return rejected(l, kind, section), fmt.Errorf("%s: rejected as a whole because %d of its rules are refused; its last good rules stay",
 			SectionName(kind), section.refused())
@@ -70,18 +68,6 @@ func rejected[R ruleset.Rule[R]](l *Loader, kind chain.Kind, section Section[R])
 		rule := &report.Rules[i]
 		if rule.Source = l.source; rule.Verdict != chain.Refused {
 			rule.Verdict, rule.Member, rule.Reason = chain.Refused, "", "another rule of the list is refused, and the list is strict"
-		}
-	}
-	return report
-}
-
-// without reports on rules of a kind that the engine does not have.
-func without[R ruleset.Rule[R]](l *Loader, kind chain.Kind, section Section[R]) chain.Report {
-	report := verdicts(&Document{}, kind, section)
-	for i := range report.Rules {
-		rule := &report.Rules[i]
-		if rule.Source = l.source; rule.Verdict != chain.Refused {
-			rule.Verdict, rule.Reason = chain.Disabled, "this engine has no rules of this kind"
 		}
 	}
 	return report

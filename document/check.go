@@ -24,7 +24,7 @@ func (d *Document) Check() chain.Report {
 
 func verdicts[R ruleset.Rule[R]](d *Document, kind chain.Kind, section Section[R]) chain.Report {
 	set := ruleset.New(kind, func(R) (struct{}, error) { return struct{}{}, nil }, ruleset.Options[R]{
-		FirstOnly: kind == chain.KindAuthority, Warn: remarks[R],
+		FirstOnly: kind == chain.KindAuthority || kind == chain.KindAPI, Warn: remarks[R],
 	})
 	if on, given := d.Slots[kind]; given {
 		set.SetOff(!on)

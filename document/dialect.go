@@ -1,10 +1,12 @@
 package document
 
 import (
+	"errors"
 	"slices"
 	"strconv"
 
 	"github.com/tidegate-go/tidegate/chain"
+	"github.com/tidegate-go/tidegate/document/internal/golang"
 	"github.com/tidegate-go/tidegate/internal/rulejson"
 )
 
@@ -59,7 +61,7 @@ func golangHead(o *rulejson.Object, pattern bool) rulejson.Common {
 	o.String("resource", &c.Resource)
 	if pattern {
 		if o.Bool("regex", &c.Regex); c.Regex {
-			c.Resource = anchored(c.Resource)
+			c.Resource = golang.Anchored(c.Resource)
 		}
 	}
 	if id == "" {
@@ -90,4 +92,24 @@ func choice(o *rulejson.Object, name string, most int) int {
 		return 0
 	}
 	return n
+}
+
+// inGolang gives the member at fault its name in sentinel-golang's dialect.
+func inGolang(err error) error {
+	var at *chain.MemberError
+	if !errors.As(err, &at) {
+		return err
+	}
+	own := *at
+	switch at.Member {
+	case "count", "slowRatioThreshold":
+		own.Member = "threshold"
+	case "timeWindow":
+		own.Member = "retryTimeoutMs"
+	case "paramIdx":
+		own.Member = "paramIndex"
+	case "strategy":
+		own.Member = "relationStrategy"
+	}
+	return &own
 }

@@ -23,7 +23,8 @@ type Document struct {
 	Kind          chain.Kind // of an array; KindCustom where an empty one does not tell
 	SchemaVersion int        // 1 where the text gives none
 	Revision      string     // as given, else the MD5 of the text in hex
-	Enabled       *bool      // sentinelEnabled; nil: not given, or not readable, which Errors then tells
+	RevisionGiven bool
+	Enabled       *bool // sentinelEnabled; nil: not given, or not readable, which Errors then tells
 	Mode          *chain.Mode
 	Slots         map[chain.Kind]bool // per-kind switches as given
 

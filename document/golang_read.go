@@ -3,6 +3,7 @@ package document
 import (
 	"github.com/tidegate-go/tidegate/chain"
 	"github.com/tidegate-go/tidegate/circuitbreaker"
+	"github.com/tidegate-go/tidegate/document/internal/golang"
 	"github.com/tidegate-go/tidegate/flow"
 	"github.com/tidegate-go/tidegate/hotspot"
 	"github.com/tidegate-go/tidegate/internal/rulejson"
@@ -28,11 +29,11 @@ func golangFlow(raw []byte) (flow.Rule, []string, error) {
 	if calculate == 1 && r.WarmUpPeriodSec <= 0 {
 		o.Refuse("warmUpPeriodSec", "must be above 0, not %d", r.WarmUpPeriodSec)
 	}
-	if factor := unsigned(o, "warmUpColdFactor"); calculate == 1 && factor != 0 && factor != golangColdFactor {
+	if factor := unsigned(o, "warmUpColdFactor"); calculate == 1 && factor != 0 && factor != golang.ColdFactor {
 		o.Warn("warmUpColdFactor %d is not kept; the cold factor is a setting of the engine", factor)
 	}
 	r.StatIntervalInMs = unsigned(o, "statIntervalInMs")
-	if buckets := golangBuckets(r.StatIntervalInMs); buckets != 2 {
+	if buckets := golang.Buckets(r.StatIntervalInMs); buckets != 2 {
 		r.StatBucketCount = buckets
 	}
 	var memory flow.Rule
@@ -50,8 +51,6 @@ func golangFlow(raw []byte) (flow.Rule, []string, error) {
 	return r, o.Warnings(), o.Err()
 }
 
-const golangColdFactor = 3 // what 0 stands for
-
 func golangBehavior(warm, throttle bool) flow.ControlBehavior {
 	switch {
 	case warm && throttle:
@@ -62,19 +61,6 @@ func golangBehavior(warm, throttle bool) flow.ControlBehavior {
 		return flow.Throttling
 	}
 	return flow.Reject
-}
-
-// golangBuckets returns how many buckets sentinel-golang gives a rule's own window: those of 500 ms of the
-// resource's ten seconds where they fit, else one; 0 for no window of its own.
-func golangBuckets(interval int64) int {
-	const bucket, ring = 500, 10_000
-	switch {
-	case interval <= 0:
-		return 0
-	case interval <= ring && ring%interval == 0 && interval%bucket == 0:
-		return int(interval / bucket)
-	}
-	return 1
 }
 
 // golangIsolation reads an isolation rule of sentinel-golang's.
@@ -140,7 +126,7 @@ func golangOpen(o *rulejson.Object, r *circuitbreaker.Rule) {
 func golangSystem(raw []byte) (system.Rule, []string, error) {
 	o := rulejson.Parse(raw)
 	c := golangHead(o, false)
-	o.Ignore("resource", "strategy")
+	o.Ignore("resource")
 	r := system.Rule{ID: c.ID, Disabled: c.Disabled(), Mode: c.Mode, Description: c.Description, Tags: c.Tags}
 	metric := choice(o, "metricType", 4)
 	var limit float64
@@ -160,6 +146,14 @@ func golangSystem(raw []byte) (system.Rule, []string, error) {
 		r.QPS = &limit
 	case 4:
 		r.HighestCpuUsage = &limit
+	}
+	strategy := 0
+	o.Int("strategy", &strategy)
+	switch bbr := strategy == 1; {
+	case metric == 0 && !bbr:
+		o.Warn("strategy %d: a load limit always looks at the capacity measured so far (BBR) before it refuses", strategy)
+	case metric == 4 && bbr:
+		o.Warn("strategy 1: a CPU limit refuses without looking at the capacity measured so far (BBR)")
 	}
 	if (metric == 1 || metric == 2) && float64(whole) != limit {
 		o.Warn("triggerCount %v is cut to %d", limit, whole)

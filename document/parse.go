@@ -153,7 +153,7 @@ func (p *parser) setting(m member) {
 		if json.Unmarshal(m.raw, &revision) != nil {
 			p.fail(m, "must be a string, not %s", rulejson.Describe(m.raw))
 		} else if revision != "" {
-			p.doc.Revision = revision
+			p.doc.Revision, p.doc.RevisionGiven = revision, true
 		}
 	case "sentinelEnabled":
 		p.enabled(m)

@@ -84,6 +84,9 @@ func readRules[R ruleset.Rule[R]](p *parser, name string, to *Section[R], elemen
 		}
 		if item.Err == nil {
 			item.Err = item.Rule.Validate()
+			if item.Golang {
+				item.Err = inGolang(item.Err)
+			}
 		}
 		if item.Err != nil {
 			p.refuse(name, i, element, item.Rule.Head().Resource, item.Err)

@@ -24,7 +24,7 @@ type switches interface {
 	SetKindEnabled(kind chain.Kind, on bool)
 }
 
-// target is what documents are put into force on. A kind without a set is reported, not enforced.
+// target is what documents are put into force on.
 type target struct {
 	switches
 
@@ -41,8 +41,13 @@ type target struct {
 func targetOf(e *tidegate.Engine) target {
 	return target{
 		switches:  e,
+		api:       e.APIDefinitions(),
+		gateway:   e.GatewayRules(),
+		param:     e.ParamRules(),
 		flow:      e.FlowRules(),
 		isolation: e.IsolationRules(),
 		degrade:   e.DegradeRules(),
+		authority: e.AuthorityRules(),
+		system:    e.SystemRules(),
 	}
 }

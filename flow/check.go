@@ -43,9 +43,20 @@ func (k *check) prepare() {
 // simplify finds out whether the check is of the usual, plain kind. It is called once reserves is known.
 func (k *check) simplify() {
 	r := &k.rule
-	k.plain = k.reserves && !k.pass && !k.block && !k.adaptive && k.app == "default" && r.Grade == GradeQPS &&
+	k.plain = k.alone() && !k.pass && !k.block && !k.adaptive && k.app == "default" && r.Grade == GradeQPS &&
 		r.Strategy == StrategyDirect && r.ControlBehavior == Reject && (k.count >= 1 || k.count == 0) && k.ownLen == 0
 	k.room = chain.Room(k.count, 1, k.slot.settings.Scope.Shape().Seconds())
+}
+
+// alone says that no other rule of the resource can count a call in the resource's window.
+func (k *check) alone() bool {
+	for _, o := range k.peers.checks {
+		if o != k && o.app == "default" && o.rule.Strategy == StrategyDirect && o.rule.Grade == GradeQPS && o.ownLen == 0 &&
+			(o.rule.ControlBehavior == Reject || o.rule.ControlBehavior == WarmUp) {
+			return false
+		}
+	}
+	return true
 }
 
 // fallBack sets what a cluster rule does without a token server.
@@ -65,7 +76,7 @@ func (k *check) fallBack() {
 
 // Check decides about a call.
 func (k *check) Check(c *chain.Context) *chain.BlockError {
-	if k.plain && c.Count == 1 && c.Held() == 0 && !c.Prioritized {
+	if k.plain && c.Count == 1 && !c.Prioritized {
 		if c.ReserveWindow(c.Resource.Window(c.Now), k.room) {
 			return nil
 		}
@@ -151,9 +162,9 @@ func (k *check) admitReject(c *chain.Context, s scope, count float64) bool {
 	}
 	room := chain.Room(count, c.Count, units)
 	switch {
-	case s.related || !k.reserves || c.Holds(w):
+	case s.related || !k.reserves || c.Counted(w):
 		total := w.Total(c.Now)
-		if c.Holds(w) && !s.related {
+		if c.Counted(w) && !s.related {
 			total -= c.Count
 		}
 		return total <= room || !k.reserves && k.mayBorrow(c)
@@ -165,8 +176,11 @@ func (k *check) admitReject(c *chain.Context, s scope, count float64) bool {
 	return false
 }
 
-// mayBorrow says whether the call may wait for room in a bucket to come.
-func (k *check) mayBorrow(c *chain.Context) bool { return c.Prioritized && k.ownLen == 0 }
+// mayBorrow says whether the call may wait for room in a bucket to come: only under a rule that simply rejects, by
+// the window of the resource.
+func (k *check) mayBorrow(c *chain.Context) bool {
+	return c.Prioritized && k.ownLen == 0 && k.rule.ControlBehavior == Reject
+}
 
 // admitGap admits one call of one unit per interval/count.
 func (k *check) admitGap(c *chain.Context, s scope, w *stat.Window, count float64) bool {
@@ -175,7 +189,7 @@ func (k *check) admitGap(c *chain.Context, s scope, w *stat.Window, count float6
 		last, ever := w.Latest()
 		return c.Count == 1 && (!ever || c.Now-last >= gap)
 	}
-	return c.Count == 1 && (c.Holds(w) || c.ReserveGap(w, gap))
+	return c.Count == 1 && (c.Counted(w) || c.ReserveGap(w, gap))
 }
 
 // admitConcurrency admits what keeps the calls in flight within the count. The call's count is compared, but
@@ -187,7 +201,7 @@ func (k *check) admitConcurrency(c *chain.Context, s scope, count float64) bool 
 	}
 	g := s.exact().Gate()
 	switch {
-	case c.Holds(g):
+	case c.Permitted(g):
 		return g.Held(s.active)-1 <= room
 	case !k.reserves:
 		return g.Held(s.active) <= room

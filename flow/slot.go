@@ -131,10 +131,11 @@ func (s *Slot) derive() *derived {
 // peers are the checks of one resource.
 type peers struct{ checks []*check }
 
-// named says whether a rule of the resource names the origin.
+// named says whether a rule of the resource names the origin. The words "default" and "other" count as names of
+// origins that are called so.
 func (p *peers) named(origin string) bool {
 	for _, k := range p.checks {
-		if k.app == origin && k.app != "default" && k.app != "other" {
+		if k.app == origin {
 			return true
 		}
 	}

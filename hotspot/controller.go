@@ -14,9 +14,8 @@ type Controller struct {
 	items    map[Key]*limit // never changed
 	way      way
 	queueing int64 // ns; throttling: a wait must be below it
-	skipped  atomic.Uint64
-	_        [64]byte // what is written is not beside what every call reads
 	table    table
+	skipped  atomic.Uint64 // behind the table's padding: not beside what every call reads
 }
 
 // way is how a rule decides.

@@ -13,7 +13,7 @@ type shard struct {
 	ring  []seat                // guarded by mu: all values, in the order of the clock hand
 	hand  int                   // guarded by mu
 	gone  uint64                // guarded by mu: values evicted so far
-	_     [64]byte              // the next shard's lock is on another pair of cache lines
+	_     [72]byte              // to 128 bytes: no two locks within a pair of cache lines
 }
 
 // A seat is a place in the ring.

@@ -22,6 +22,7 @@ type table struct {
 	capacity int64
 	bits     uint  // log2 of the number of shards
 	start    int64 // state of a new value
+	pins     bool  // values may be in flight
 	burst    bool  // values need an extra, for its room
 	useOf    useFunc
 
@@ -36,6 +37,7 @@ type table struct {
 // init prepares a table.
 func (t *table) init(capacity, start int64, burst bool, useOf useFunc) {
 	t.hasher, t.capacity, t.start, t.burst, t.useOf = newHasher(), capacity, start, burst, useOf
+	t.pins = start == 0
 	for t.bits = 0; 1<<t.bits < maxShards && shardSize<<(t.bits+1) <= capacity; t.bits++ {
 	}
 }
@@ -133,6 +135,7 @@ func (t *table) makeRoom(s *shard, now int64) {
 			return
 		}
 	}
+	t.full.Store(t.pins)
 }
 
 func (t *table) evictFrom(s *shard, now int64) bool {

@@ -1,6 +1,8 @@
 package hotspot_test
 
 import (
+	"math"
+	"math/rand/v2"
 	"sync"
 	"testing"
 
@@ -59,6 +61,37 @@ func TestExactPace(t *testing.T) {
 	c = hotspot.New(rule)
 	if passes(c, 0, "a", 1) != 1 || passes(c, 10*sec-1, "a", 1) != 0 || passes(c, 10*sec, "a", 2) != 1 {
 		t.Error("0.1 a second is not one call per ten seconds")
+	}
+}
+
+// Random calls, some of them undone, get the places that the specification's formulas give.
+func TestQueueAgreesWithModel(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(200) {
+		r := rand.New(rand.NewPCG(seed, 4))
+		count, duration, queueMs := float64(1+r.IntN(40))/4, int64(1+r.IntN(3)), int64(r.IntN(2000))
+		rule := throttled(count, queueMs)
+		rule.DurationInSec = duration
+		c := hotspot.New(rule)
+		last, known, now := int64(0), false, int64(0)
+		for step := range 300 {
+			now += r.Int64N(sec / 2)
+			n := int64(r.IntN(4))
+			place := now
+			if cost := int64(math.Round(1e9 * float64(n*duration) / count)); known && last+cost > now {
+				place = last + cost
+			}
+			want := n == 0 || place == now || place-now < queueMs*ms
+			h, wait, ok := c.Reserve(now, key("a"), n)
+			if ok != want || ok && n > 0 && wait != place-now {
+				t.Fatalf("seed %d step %d, n = %d: passed is %v after %d ns, want %v after %d", seed, step, n, ok, wait, want, place-now)
+			}
+			if r.IntN(3) == 0 {
+				c.Undo(h)
+			} else if ok && n > 0 {
+				last, known = place, true
+			}
+		}
 	}
 }
 

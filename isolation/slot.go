@@ -45,7 +45,7 @@ type check struct {
 func (k *check) Check(c *chain.Context) *chain.BlockError {
 	room := k.rule.Count - c.Count
 	c.Permits = k.gate
-	if c.Holds(k.gate) {
+	if c.Permitted(k.gate) {
 		if k.gate.Held(k.resource.Active)-c.Count <= room {
 			return nil
 		}

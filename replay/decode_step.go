@@ -115,9 +115,9 @@ func (c *call) decode(m *members) {
 	m.take("parent", &c.parent)
 	m.take("autoExit", &c.auto)
 	switch entryType {
-	case "", "IN":
+	case "IN":
 		c.options.Inbound = true
-	case "OUT":
+	case "", "OUT":
 	default:
 		m.fail("unknown entryType %q", entryType)
 	}

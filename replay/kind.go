@@ -6,9 +6,12 @@ import (
 	"strings"
 
 	"github.com/tidegate-go/tidegate"
+	"github.com/tidegate-go/tidegate/authority"
 	"github.com/tidegate-go/tidegate/chain"
 	"github.com/tidegate-go/tidegate/circuitbreaker"
 	"github.com/tidegate-go/tidegate/flow"
+	"github.com/tidegate-go/tidegate/hotspot"
+	"github.com/tidegate-go/tidegate/system"
 )
 
 // kindNames returns the kinds of rules that scenarios may have.
@@ -18,8 +21,11 @@ func kindNames() []string { return []string{"flow", "degrade", "paramFlow", "aut
 // a kind which is not in the table is skipped.
 func kindsOf(e *tidegate.Engine) map[string]*kind {
 	return map[string]*kind{
-		"flow":    newKind(chain.KindFlow, e.FlowRules(), flow.Parse),
-		"degrade": newKind(chain.KindDegrade, e.DegradeRules(), circuitbreaker.Parse),
+		"flow":      newKind(chain.KindFlow, e.FlowRules(), flow.Parse),
+		"degrade":   newKind(chain.KindDegrade, e.DegradeRules(), circuitbreaker.Parse),
+		"paramFlow": newKind(chain.KindParam, e.ParamRules(), hotspot.Parse),
+		"authority": newKind(chain.KindAuthority, e.AuthorityRules(), authority.Parse),
+		"system":    newKind(chain.KindSystem, e.SystemRules(), system.Parse),
 	}
 }
 

@@ -18,12 +18,9 @@ type player struct {
 	kinds    map[string]*kind
 	open     map[string]visit
 	events   []tidegate.BreakerEvent
-	readings readings
+	readings tidegate.SystemReadings
 	calls    int // that may still be made
 }
-
-// readings are the system's load and CPU usage; below 0 they are unknown.
-type readings struct{ load, cpu float64 }
 
 // visit is a call that a step made, admitted or not.
 type visit struct {
@@ -36,7 +33,7 @@ var errTooLong = errors.New("the scenario makes too many calls")
 
 func newPlayer(s *Scenario, o Options) (*player, error) {
 	p := &player{
-		clock: &clock{advances: s.AdvanceOnWait}, open: map[string]visit{}, readings: readings{-1, -1}, calls: o.maxCalls(),
+		clock: &clock{advances: s.AdvanceOnWait}, open: map[string]visit{}, calls: o.maxCalls(),
 	}
 	p.clock.set(s.StartMs * 1e6)
 	ms := func(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
@@ -49,6 +46,7 @@ func newPlayer(s *Scenario, o Options) (*player, error) {
 		tidegate.WithMaxRT(ms(s.config.statisticMaxRt)),
 		tidegate.WithMaxResources(plenty), tidegate.WithMaxOrigins(plenty), tidegate.WithMaxContexts(plenty),
 		tidegate.WithIdleTimeout(ms(latestMs)),
+		tidegate.WithSystemReadings(p.read),
 	)
 	if err != nil {
 		return nil, err
@@ -57,6 +55,9 @@ func newPlayer(s *Scenario, o Options) (*player, error) {
 	engine.OnBreakerChange(func(e tidegate.BreakerEvent) { p.events = append(p.events, e) })
 	return p, nil
 }
+
+// read returns the readings that the scenario's steps have set.
+func (p *player) read() tidegate.SystemReadings { return p.readings }
 
 // load loads the rules that the scenario begins with.
 func (p *player) load(s *Scenario) error {
@@ -88,7 +89,7 @@ func (p *player) play(st *step) (outcome, error) {
 	case "switch":
 		p.engine.SetEnabled(st.on)
 	case "systemStatus":
-		p.readings = readings{st.load, st.cpu}
+		p.readings = tidegate.SystemReadings{Load: st.load, LoadKnown: st.load >= 0, CPU: st.cpu, CPUKnown: st.cpu >= 0}
 	}
 	return outcome{}, nil
 }

@@ -178,3 +178,10 @@ func (w *Window) seed(start, pass int64) {
 		w.sum += pass
 	}
 }
+
+// Settle lets reservations made for the bucket of time now count, as any use of the scope does.
+func (x *Exact) Settle(now int64) {
+	if w := x.words.Load(); w != nil && w.window != nil {
+		w.window.settle(now)
+	}
+}

@@ -24,7 +24,14 @@ type Node struct {
 	mu      sync.Mutex // held to change buckets and to read sums
 	history *history   // guarded by mu
 	retired int64      // calls in flight counted by rings that are gone; guarded by mu
-	old     []*ring    // rings just replaced, whose counters may still move; guarded by mu
+	old     []oldRing  // guarded by mu
+}
+
+// oldRing is a ring that was replaced, whose counters may still move: a caller that found it before may write it.
+type oldRing struct {
+	*ring
+	since  int64 // engine time at which housekeeping first saw it, 0 before
+	shared bool  // the ring in its place counts calls in flight with the same counter
 }
 
 // Scope holds the settings that nodes share.
@@ -74,7 +81,10 @@ func (n *Node) ring(hint uint32) *ring {
 func (n *Node) Pass(hint uint32, now, count int64) {
 	r := n.ring(hint)
 	r.active.n.Add(1)
-	b := r.at(n, now)
+	b := r.cur.Load()
+	if b == nil || uint64(now-b.start.Load()) >= uint64(r.base) {
+		b = n.roll(r, now)
+	}
 	passed := b.pass.Load()
 	if !b.pass.CompareAndSwap(passed, passed+count) {
 		b.pass.Add(count)
@@ -95,7 +105,10 @@ func (n *Node) Block(hint uint32, now, count int64) {
 // Complete counts the end of an admitted call: its response time in ns and whether it failed.
 func (n *Node) Complete(hint uint32, now, count, rt int64, failed bool) {
 	r := n.ring(hint)
-	b := r.at(n, now)
+	b := r.cur.Load()
+	if b == nil || uint64(now-b.start.Load()) >= uint64(r.base) {
+		b = n.roll(r, now)
+	}
 	b.success.Add(count)
 	b.rt.Add(rt)
 	if rt < b.minRT.Load() {
@@ -248,38 +261,77 @@ func (n *Node) Active() int64 {
 
 func (n *Node) activeLocked() int64 {
 	sum := n.retired
-	if more := n.more.Load(); more != nil {
-		for _, r := range *more {
-			sum += r.active.n.Load()
-		}
-	} else {
-		sum += n.first.Load().active.n.Load()
+	for _, r := range n.rings() {
+		sum += r.active.n.Load()
 	}
 	for _, r := range n.old {
-		sum += r.active.n.Load()
+		if !r.shared {
+			sum += r.active.n.Load()
+		}
 	}
 	return sum
 }
 
 // Reshape gives the node's window the scope's shape. Second-level counts start anew; the minute is kept.
 func (n *Node) Reshape() {
-	n.mu.Lock()
-	defer n.mu.Unlock()
 	n.replaceRings(n.scope.Shape())
-	n.borrowed.Store(nil)
-	n.exact.dropWindow()
+	n.exact.dropWindow() // without mu: making a window takes the locks the other way round
 }
 
+// replaceRings puts empty rings of the shape in place of all. They take over the counters of calls in flight.
 func (n *Node) replaceRings(shape *Shape) {
-	for _, r := range n.rings() {
-		for i := range r.buckets {
-			n.fold(&r.buckets[i])
-		}
-		n.old = append(n.old, r)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	rings := n.rings()
+	next := make([]*ring, len(rings))
+	for i, r := range rings {
+		n.foldAll(r)
+		next[i] = newRing(shape)
+		next[i].active = r.active
+		n.old = append(n.old, oldRing{ring: r, shared: true})
+	}
+	n.first.Store(next[0])
+	if n.more.Load() != nil {
+		n.more.Store(&next)
+	}
+	n.borrowed.Store(nil)
+}
+
+// deflate leaves one ring. The caller holds mu.
+func (n *Node) deflate() {
+	for _, r := range n.rings()[1:] {
+		n.old = append(n.old, oldRing{ring: r})
 	}
 	n.more.Store(nil)
 	n.met.Store(0)
-	n.first.Store(newRing(shape))
+}
+
+func (n *Node) foldAll(r *ring) {
+	for i := range r.buckets {
+		n.fold(&r.buckets[i])
+	}
+}
+
+// forgetOld takes over what replaced rings counted, once nobody can hold them any more. The caller holds mu.
+func (n *Node) forgetOld(now int64) {
+	kept := n.old[:0]
+	for _, r := range n.old {
+		n.foldAll(r.ring)
+		switch {
+		case r.since == 0:
+			r.since = now
+			kept = append(kept, r)
+		case now-r.since < minute:
+			kept = append(kept, r)
+		case !r.shared:
+			n.retired += r.active.n.Swap(0)
+		}
+	}
+	clear(n.old[len(kept):])
+	n.old = kept
+	if len(kept) == 0 {
+		n.old = nil
+	}
 }
 
 // Tend does the node's housekeeping: a node without calls for a minute gives its history and extra rings back.
@@ -287,27 +339,22 @@ func (n *Node) replaceRings(shape *Shape) {
 func (n *Node) Tend(now int64) (lastUsed int64) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	for _, r := range n.old { // nobody holds these since the last pass
-		n.retired += r.active.n.Swap(0)
-	}
-	n.old = nil
 	lastUsed = never
 	for _, r := range n.rings() {
 		for i := range r.buckets {
 			lastUsed = max(lastUsed, r.buckets[i].start.Load())
 		}
 	}
-	if now-lastUsed > minute {
-		if n.more.Load() != nil {
-			n.replaceRings(n.scope.Shape())
-		}
+	if now-lastUsed > max(minute, n.first.Load().shape.interval) {
 		for _, r := range n.rings() {
-			for i := range r.buckets {
-				n.fold(&r.buckets[i])
-			}
+			n.foldAll(r)
+		}
+		if n.more.Load() != nil {
+			n.deflate()
 		}
 		n.borrowed.Store(nil)
 	}
+	n.forgetOld(now)
 	if n.history != nil && !n.history.prune(now-minute) {
 		n.history = nil
 	}

@@ -123,13 +123,9 @@ func (r *Resource) makeNode(entrance *Entrance, parent *ContextNode) *ContextNod
 }
 
 func (r *Resource) attach(entrance *Entrance, parent *ContextNode) *ContextNode {
-	n := &ContextNode{Node: Node{scope: r.tree.scope}, resource: r, entrance: entrance, parent: parent}
+	n := &ContextNode{Node: Node{scope: r.tree.scope}, resource: r, entrance: entrance}
 	n.first.Store(newRing(r.tree.scope.Shape()))
-	if parent != nil {
-		parent.below.add(n)
-	} else {
-		entrance.below.add(n)
-	}
+	n.attach(parent)
 	return n
 }
 
@@ -156,11 +152,16 @@ func (r *Resource) Origin(origin string, most int) (n *Node, overflowed bool) {
 	if n, ok := origins.Get(origin); ok {
 		return n, false
 	}
-	if origins.Len() >= most {
-		origin, overflowed = Overflow, true
+	n, ok := origins.GetOrAdd(origin, func(string) (*Node, bool) {
+		if origins.Len() >= most {
+			return nil, false
+		}
+		return NewNode(r.tree.scope), true
+	})
+	if !ok {
+		n, _ = origins.GetOrAdd(Overflow, func(string) (*Node, bool) { return NewNode(r.tree.scope), true })
 	}
-	n, _ = origins.GetOrAdd(origin, func(string) (*Node, bool) { return NewNode(r.tree.scope), true })
-	return n, overflowed
+	return n, !ok
 }
 
 // FindOrigin returns the node of the origin, nil if it never called.
@@ -229,9 +230,9 @@ func (r *Resource) Seconds(now int64, since time.Time) []SecondStats {
 
 // Reshape gives every node of the resource the scope's shape.
 func (r *Resource) Reshape() {
-	r.exact.dropWindow()
 	r.eachNode(func(n *ContextNode) { n.Reshape() })
 	r.Origins(func(_ string, n *Node) { n.Reshape() })
+	r.exact.dropWindow()
 }
 
 // Keep drops exact words that no rule asks for: of the resource, of its context nodes and of its origins.

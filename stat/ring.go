@@ -24,13 +24,14 @@ type inflight struct {
 // ring is the set of buckets that one stripe of a node writes.
 type ring struct {
 	cur     atomic.Pointer[bucket] // the newest bucket
+	base    int64                  // length of a bucket, ns
 	shape   *Shape
 	active  *inflight
 	buckets []bucket
 }
 
 func newRing(shape *Shape) *ring {
-	r := &ring{shape: shape, active: &inflight{}, buckets: make([]bucket, shape.ring)}
+	r := &ring{shape: shape, base: shape.base, active: &inflight{}, buckets: make([]bucket, shape.ring)}
 	for i := range r.buckets {
 		r.buckets[i].start.Store(never)
 	}
@@ -39,7 +40,7 @@ func newRing(shape *Shape) *ring {
 
 // at returns the bucket of time now. The usual case is two loads and a compare; see Node.roll for the rest.
 func (r *ring) at(n *Node, now int64) *bucket {
-	if b := r.cur.Load(); b != nil && uint64(now-b.start.Load()) < uint64(r.shape.base) {
+	if b := r.cur.Load(); b != nil && uint64(now-b.start.Load()) < uint64(r.base) {
 		return b
 	}
 	return n.roll(r, now)

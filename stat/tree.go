@@ -23,6 +23,7 @@ type Tree struct {
 	entrances *nametable.Table[*Entrance]
 	most      int
 	refused   atomic.Int64
+	edges     sync.Mutex // held to add nodes and to take nodes out
 }
 
 // NewTree makes a tree that holds at most that many entrances.
@@ -38,16 +39,14 @@ func (t *Tree) Overflowed() int64 { return t.refused.Load() }
 
 // Entrance returns the entrance of that name, made if need be; beyond the cap it is the one named Overflow.
 func (t *Tree) Entrance(name string) *Entrance {
-	if e, ok := t.entrances.Get(name); ok {
-		return e
-	}
-	if t.entrances.Len() >= t.most && name != DefaultEntrance && name != Overflow {
+	e, ok := t.entrances.GetOrAdd(name, func(name string) (*Entrance, bool) {
+		room := t.entrances.Len() < t.most || name == DefaultEntrance || name == Overflow
+		return &Entrance{Name: name, tree: t}, room
+	})
+	if !ok {
 		t.refused.Add(1)
 		return t.Entrance(Overflow)
 	}
-	e, _ := t.entrances.GetOrAdd(name, func(name string) (*Entrance, bool) {
-		return &Entrance{Name: name, tree: t}, true
-	})
 	return e
 }
 
@@ -145,7 +144,8 @@ type ContextNode struct {
 	Node
 	resource *Resource
 	entrance *Entrance
-	parent   *ContextNode // nil: directly below the entrance; guarded by the tree's changes
+	parent   *ContextNode // nil: directly below the entrance; guarded by the tree's edges
+	gone     bool         // taken out of the tree; guarded by the tree's edges
 	below    family
 }
 
@@ -158,8 +158,28 @@ func (n *ContextNode) Entrance() *Entrance { return n.entrance }
 // Children returns the nodes directly below.
 func (n *ContextNode) Children() []*ContextNode { return n.below.list() }
 
+// attach puts a new node into the tree: below its parent if that is there and in the same context.
+func (n *ContextNode) attach(parent *ContextNode) {
+	t := n.entrance.tree
+	t.edges.Lock()
+	defer t.edges.Unlock()
+	if parent != nil && parent.entrance == n.entrance && !parent.gone {
+		n.parent = parent
+		parent.below.add(n)
+		return
+	}
+	n.entrance.below.add(n)
+}
+
 // detach takes the node out of the tree; what is below it moves up.
 func (n *ContextNode) detach() {
+	t := n.entrance.tree
+	t.edges.Lock()
+	defer t.edges.Unlock()
+	if n.gone {
+		return
+	}
+	n.gone = true
 	above := &n.entrance.below
 	if n.parent != nil {
 		above = &n.parent.below
@@ -167,7 +187,7 @@ func (n *ContextNode) detach() {
 	above.remove(n)
 	for _, child := range n.below.list() {
 		n.below.remove(child)
-		child.parent = nil
-		n.entrance.below.add(child)
+		child.parent = n.parent
+		above.add(child)
 	}
 }

@@ -19,6 +19,7 @@ type Window struct {
 	last   atomic.Int64 // time of the latest reservation, for limits below one per window
 	length int64        // of a bucket, ns
 	count  int64        // buckets
+	lent   atomic.Bool  // whether future holds anything
 
 	mu     sync.Mutex
 	closed []int64 // by bucket number modulo count; 0 for the current bucket; guarded by mu
@@ -171,7 +172,15 @@ func (w *Window) takeLoan(start int64) (count int64) {
 		}
 	}
 	w.future = kept
+	w.lent.Store(len(kept) > 0)
 	return count
+}
+
+// settle lets what is reserved in the bucket of time now count, where nobody asks for the window's total meanwhile.
+func (w *Window) settle(now int64) {
+	if w.lent.Load() {
+		w.advance(now)
+	}
 }
 
 // Occupy reserves n in a bucket to come, for a prioritized call, if what will have left the window by then
@@ -238,6 +247,7 @@ func (w *Window) reserveAhead(at, n int64) {
 		}
 	}
 	w.future = append(w.future, loan{start: start, count: n})
+	w.lent.Store(true)
 }
 
 func saturatingAdd(a, b int64) int64 {

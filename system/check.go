@@ -91,13 +91,13 @@ func (k *check) Check(c *chain.Context) *chain.BlockError {
 	l, in := k.limits, k.slot.inbound
 	if l.qpsSet {
 		w := in.Window(c.Now)
-		if !c.Holds(w) && !c.ReserveRate(w, l.qps, float64(w.Interval())/1e9, 1e9) {
+		if !c.Counted(w) && !c.ReserveRate(w, l.qps, float64(w.Interval())/1e9, 1e9) {
 			return k.errs[byQPS]
 		}
 	}
 	if l.threadSet {
 		g := in.Exact().Gate()
-		if !c.Holds(g) && !c.ReserveGate(g, 1, l.maxThread-1, in.Active) {
+		if !c.Permitted(g) && !c.ReserveGate(g, 1, l.maxThread-1, in.Active) {
 			return k.errs[byThread]
 		}
 	}

@@ -104,7 +104,7 @@ const (
 // acceptedJSON returns the JSON type that the client prefers to text, "" if it does not. Without a preference it is
 // text; application/* and no text is JSON.
 func acceptedJSON(accept []string) string {
-	var text, any, plainJSON, problemJSON float64
+	var text, anyKind, plainJSON, problemJSON float64
 	for _, line := range accept {
 		for part := range strings.SplitSeq(line, ",") {
 			kind, q := mediaRange(part)
@@ -114,16 +114,16 @@ func acceptedJSON(accept []string) string {
 			case typeProblem:
 				problemJSON = max(problemJSON, q)
 			case "application/*":
-				any = max(any, q)
+				anyKind = max(anyKind, q)
 			case "text/plain", "text/*":
 				text = max(text, q)
 			}
 		}
 	}
-	switch best := max(plainJSON, problemJSON, any); {
+	switch best := max(plainJSON, problemJSON, anyKind); {
 	case best == 0, best < text, best == text && plainJSON < text && problemJSON < text:
 		return ""
-	case plainJSON > problemJSON && plainJSON >= any:
+	case plainJSON > problemJSON && plainJSON >= anyKind:
 		return typeJSON
 	}
 	return typeProblem

@@ -96,11 +96,11 @@ func (g *guard) name(r *http.Request, t route) string {
 		}
 	}
 	if g.routeName != nil {
-		path := ""
+		pattern := ""
 		if t.pattern != nil {
-			path = t.pattern.path
+			pattern = t.pattern.text
 		}
-		if name := g.routeName(r, path); name != "" {
+		if name := g.routeName(r, pattern); name != "" {
 			return name
 		}
 	}

@@ -65,8 +65,8 @@ func WithResource(name func(*http.Request) string) Option {
 	return func(c *config) { c.resource = name }
 }
 
-// WithRouteName names the resource from the route's pattern, as it stands in the mux without method and host, ""
-// for unmatched requests. Where it returns "" the name is the default one. WithResource wins over it. Without
+// WithRouteName names the resource from the route's pattern, as it was registered in the mux, "" for unmatched
+// requests. Where it returns "" the name is the default one. WithResource wins over it. Without
 // effect for a Transport.
 func WithRouteName(name func(r *http.Request, pattern string) string) Option {
 	return func(c *config) { c.routeName = name }

@@ -91,6 +91,9 @@ func (p Proxies) Trusts(address netip.Addr) bool {
 
 // TrustsPeer reports whether the request came from a trusted proxy.
 func (p Proxies) TrustsPeer(r *http.Request) bool {
+	if len(p.Trusted) == 0 {
+		return false
+	}
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)
 	return err == nil && p.Trusts(peer.Addr())
 }

@@ -8,7 +8,7 @@ import (
 // pattern is a pattern of http.ServeMux, taken apart. Its method and host play no part here: the mux has
 // compared them already.
 type pattern struct {
-	path      string // as written, from the first slash on
+	text      string // as written
 	segments  []segment
 	wildcards []string // names, in order
 	resources *resources
@@ -31,13 +31,14 @@ const (
 
 // parsePattern takes a pattern that a mux has accepted apart: [METHOD ][HOST]/[PATH].
 func parsePattern(text string) *pattern {
+	written := text
 	if i := strings.IndexAny(text, " \t"); i >= 0 {
 		text = strings.TrimLeft(text[i+1:], " \t")
 	}
 	if i := strings.IndexByte(text, '/'); i >= 0 {
 		text = text[i:]
 	}
-	p := &pattern{path: text, resources: newResources(text)}
+	p := &pattern{text: written, resources: newResources(text)}
 	for part := range strings.SplitSeq(strings.TrimPrefix(text, "/"), "/") {
 		p.add(part)
 	}

@@ -15,12 +15,13 @@ import (
 type writer struct {
 	text  bytes.Buffer
 	marks marks
-	limit int
+	limit int // of the size of the text, and of the nodes visited
+	steps int
 }
 
 // value writes one node; above are the aliases being followed.
 func (w *writer) value(n *yaml.Node, above []*yaml.Node) error {
-	if w.text.Len() > w.limit {
+	if w.steps++; w.steps > w.limit || w.text.Len() > w.limit {
 		return refuse(n, "aliases make the document too large")
 	}
 	switch n.Kind {
@@ -85,6 +86,9 @@ func (w *writer) mapping(n *yaml.Node, above []*yaml.Node) error {
 // pairs returns the members of a mapping: its own, then those merged in by << that it does not have itself.
 func (w *writer) pairs(n *yaml.Node, above []*yaml.Node) ([]pair, error) {
 	var own, merged []pair
+	if w.steps += 1 + len(n.Content); w.steps > w.limit {
+		return nil, refuse(n, "aliases make the document too large")
+	}
 	seen := map[string]bool{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
@@ -131,9 +135,7 @@ func (w *writer) merge(n *yaml.Node, above []*yaml.Node) ([]pair, error) {
 			if err != nil {
 				return nil, err
 			}
-			if all = append(all, more...); len(all) > w.limit {
-				return nil, refuse(n, "aliases make the document too large")
-			}
+			all = append(all, more...)
 		}
 		return all, nil
 	}

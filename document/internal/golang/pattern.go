@@ -1,4 +1,5 @@
-package document
+// Package golang holds what reading and writing the rules of sentinel-golang share.
+package golang
 
 import (
 	"regexp"
@@ -11,16 +12,16 @@ const (
 	anyOpen, anyClose     = `(?s:.*)(?:`, `)(?s:.*)`
 )
 
-// anchored returns the pattern for whole names that does what a search for the given one does.
-func anchored(search string) string {
+// Anchored returns the pattern for whole names that does what a search for the given one does.
+func Anchored(search string) string {
 	if inner, ok := unwrap(search, wholeOpen, wholeClose); ok {
 		return inner
 	}
 	return anyOpen + search + anyClose
 }
 
-// searched returns the pattern to search for that does what the given one does for whole names.
-func searched(whole string) string {
+// Searched returns the pattern to search for that does what the given one does for whole names.
+func Searched(whole string) string {
 	if inner, ok := unwrap(whole, anyOpen, anyClose); ok {
 		return inner
 	}

@@ -1,0 +1,11 @@
+// Package benchmarks measures what a guarded call costs, beside the libraries that a team would otherwise take, and
+// compares the figures with the project's budgets.
+//
+//	make bench                        the whole table; writes RESULTS.md, fails where a budget is missed
+//	make bench ROUNDS=1 SHORT=1       one quick round
+//	make gate-instructions            instructions per call against instructions.json
+//
+// Package guard is the shape of a row, package rows has the rows, package measure times one of them in its process,
+// package figure has what is no time per call: memory, loading rules, an idle engine. Command bench runs them all in
+// shuffled rounds, each in a process of its own. The tests of this package hold the limits on memory and allocations.
+package benchmarks

@@ -1,0 +1,174 @@
+package chain
+
+import "github.com/tidegate-go/tidegate/stat"
+
+// Holder is who made a reservation and can confirm, undo or release it.
+type Holder interface {
+	// Commit confirms a reservation after every check has passed, before any wait. It returns an error to
+	// refuse the call after all. It is called for holds made with NeedCommit.
+	Commit(c *Context, h *Hold) *BlockError
+	// Undo gives the reservation back: the call was refused or its caller gave up waiting.
+	Undo(c *Context, h *Hold)
+	// Release ends a reservation at the exit of the call. It is called for holds made with NeedRelease.
+	Release(c *Context, h *Hold, d Done)
+}
+
+// Need says which steps a hold takes part in.
+type Need uint8
+
+// What a hold needs.
+const (
+	NeedCommit Need = 1 << iota
+	NeedRelease
+)
+
+// Hold is one reservation of a call. What A, B and Ref mean is its holder's affair.
+type Hold struct {
+	By       Holder
+	Ref      any
+	A, B     int64
+	Needs    Need
+	observed bool // made by a rule in observe mode
+}
+
+// nobody is the holder of a reservation that was undone before the others.
+type nobody struct{}
+
+func (nobody) Commit(*Context, *Hold) *BlockError { return nil }
+func (nobody) Undo(*Context, *Hold)               {}
+func (nobody) Release(*Context, *Hold, Done)      {}
+
+// list is a short list that spills to the heap. Appending to it writes no header but the length.
+type list[T any] struct {
+	n     int
+	items [inlineHolds]T
+	more  []T
+}
+
+func (l *list[T]) add() *T {
+	l.n++
+	if l.n <= inlineHolds {
+		return &l.items[l.n-1]
+	}
+	for len(l.more) < l.n-inlineHolds {
+		var zero T
+		l.more = append(l.more, zero)
+	}
+	return &l.more[l.n-inlineHolds-1]
+}
+
+func (l *list[T]) at(i int) *T {
+	if i < inlineHolds {
+		return &l.items[i]
+	}
+	return &l.more[i-inlineHolds]
+}
+
+func (l *list[T]) clear() {
+	clear(l.items[:])
+	l.more = nil
+}
+
+// reservations are what a call holds: places in windows, permits of gates, and what kinds hold by themselves. The
+// first two are lists of their own because almost every call has them and they need no holder.
+type reservations struct {
+	places  list[place]
+	permits list[permit]
+	holds   list[Hold]
+}
+
+// Hold reports a reservation.
+func (c *Context) Hold(by Holder, needs Need, a, b int64, ref any) {
+	h := c.holds.add()
+	h.By, h.Needs, h.A, h.B, h.Ref, h.observed = by, needs, a, b, ref, false
+	c.needs |= needs
+}
+
+// Held returns the reservation that refers to ref and whether there is one.
+func (c *Context) Held(ref any) (*Hold, bool) {
+	for i := range c.holds.n {
+		if h := c.holds.at(i); h.Ref == ref {
+			return h, true
+		}
+	}
+	return nil, false
+}
+
+// Mark is how far a call's reservations go at some moment.
+type Mark struct{ places, permits, holds int }
+
+// Mark returns how far the reservations go now. The zero Mark is before any.
+func (c *Context) Mark() Mark { return Mark{c.places.n, c.permits.n, c.holds.n} }
+
+// UndoTo gives back the reservations made since the mark.
+func (c *Context) UndoTo(m Mark) {
+	for i := c.holds.n - 1; i >= m.holds; i-- {
+		h := c.holds.at(i)
+		h.By.Undo(c, h)
+		*h = Hold{}
+	}
+	for i := c.permits.n - 1; i >= m.permits; i-- {
+		c.permits.at(i).release()
+	}
+	for i := c.places.n - 1; i >= m.places; i-- {
+		c.places.at(i).undo(c)
+	}
+	c.places.n, c.permits.n, c.holds.n = m.places, m.permits, m.holds
+}
+
+// ObserveFrom marks the reservations made since the mark as made by a rule that only observes.
+func (c *Context) ObserveFrom(m Mark) {
+	for i := m.holds; i < c.holds.n; i++ {
+		c.holds.at(i).observed = true
+	}
+}
+
+// Commit confirms the reservations. It returns the error of the first holder that refuses; holders that only
+// observe are undone instead and observed is told.
+func (c *Context) Commit(observed func(*BlockError)) *BlockError {
+	if c.needs&NeedCommit == 0 {
+		return nil
+	}
+	for i := range c.holds.n {
+		h := c.holds.at(i)
+		if h.Needs&NeedCommit == 0 {
+			continue
+		}
+		err := h.By.Commit(c, h)
+		switch {
+		case err == nil:
+		case h.observed:
+			h.By.Undo(c, h)
+			*h = Hold{By: nobody{}}
+			observed(err)
+		default:
+			return err
+		}
+	}
+	return nil
+}
+
+// Release ends the reservations at the call's exit.
+func (c *Context) Release(d Done) {
+	if c.needs&NeedRelease != 0 {
+		for i := range c.holds.n {
+			if h := c.holds.at(i); h.Needs&NeedRelease != 0 {
+				h.By.Release(c, h, d)
+			}
+		}
+	}
+	for i := range c.permits.n {
+		c.permits.at(i).release()
+	}
+}
+
+// Arrived tells the gates that their scopes count the call as in flight now.
+func (c *Context) Arrived() {
+	for i := range c.permits.n {
+		if p := c.permits.at(i); p.pending {
+			q := stat.NewPermit(p.n, true)
+			p.gate.Arrived(&q)
+			p.pending = false
+		}
+	}
+}

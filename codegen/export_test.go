@@ -1,0 +1,4 @@
+package codegen
+
+// FileName is fileName, for tests.
+var FileName = fileName

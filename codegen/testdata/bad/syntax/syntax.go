@@ -1,0 +1,3 @@
+package syntax
+
+type Store interface { Do( error }

@@ -1,0 +1,13 @@
+module github.com/tidegate-go/tidegate/proxy
+
+go 1.26
+
+require (
+	github.com/tidegate-go/tidegate v0.0.0
+	github.com/tidegate-go/tidegate/document/yaml v0.0.0
+	go.yaml.in/yaml/v3 v3.0.5
+)
+
+replace github.com/tidegate-go/tidegate => ..
+
+replace github.com/tidegate-go/tidegate/document/yaml => ../document/yaml

@@ -1,0 +1,178 @@
+package proxy_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tidegate-go/tidegate/proxy"
+)
+
+// write writes files into a new directory and returns it.
+func write(t testing.TB, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, content := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+const least = `listen: 127.0.0.1:8080
+upstreams: [{name: shop, urls: [http://127.0.0.1:9000]}]
+routes: [{pattern: /orders/{id}, upstream: shop}]
+rules: [rules.json]
+`
+
+func TestLoadLeast(t *testing.T) {
+	t.Parallel()
+	dir := write(t, map[string]string{"gateway.yaml": least, "rules.json": "[]"})
+	c, err := proxy.Load(filepath.Join(dir, "gateway.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Routes[0].Pattern != "/orders/{id}" || c.Upstreams[0].URLs[0] != "http://127.0.0.1:9000" {
+		t.Errorf("read %+v", c)
+	}
+}
+
+const full = `
+listen: ":0"
+upstreams:
+  - name: shop
+    urls:
+      - http://127.0.0.1:9000/base
+      - https://shop.example
+    preserveHost: true
+    dialTimeout: 1s
+    responseTimeout: 0s
+    health: {errorRatio: 0.2, minRequests: 3, window: 5s, recovery: 2s, maxEjected: 0.5, check: 100ms, statuses: [503]}
+routes:
+  - {pattern: "GET /a/{x...}", upstream: shop, id: "achang:1", stripPrefix: /a, timeout: 3s}
+  - {pattern: /{$}, method: POST, upstream: shop}
+  - pattern: shop.example/b/{y}/
+    upstream: shop
+rules: [one.json, two.yaml]
+origin: {header: X-App}
+args: [query:user, header:X-Tenant, cookie:s, ip, x]
+trustedProxies: [10.0.0.0/8, "::1"]
+forwarded: true
+block: {status: 503, body: busy, contentType: text/plain}
+timeouts: {readHeader: 1s, idle: 1m, shutdown: 5s}
+limits: {header: 16KiB, body: 1048576}
+engine: {app: shop, interval: 2s, buckets: 4, occupyTimeout: 1s, coldFactor: 5}
+`
+
+func TestLoadFull(t *testing.T) {
+	t.Parallel()
+	dir := write(t, map[string]string{"g.yaml": full, "one.json": `{"flowRules":[]}`, "two.yaml": "- {resource: a, count: 1}\n"})
+	c, err := proxy.Load(filepath.Join(dir, "g.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if time.Duration(*c.Engine.Interval) != 2*time.Second || *c.Limits.Header != 16<<10 || *c.Upstreams[0].Health.ErrorRatio != 0.2 ||
+		c.Routes[0].ID != "achang:1" || time.Duration(*c.Routes[0].Timeout) != 3*time.Second || *c.Upstreams[0].Response != 0 {
+		t.Errorf("read %+v", c)
+	}
+}
+
+// Every mistake is named by line and member, all at once.
+func TestLoadMistakes(t *testing.T) {
+	t.Parallel()
+	const good = "listen: 127.0.0.1:0\nupstreams: [{name: a, urls: [http://h:1]}]\nroutes: [{pattern: /, upstream: a}]\n"
+	for name, c := range map[string]struct {
+		text string
+		want []string // beginnings of the lines of the error, without the file
+	}{
+		"empty": {"", []string{
+			"1: listen: is missing", "1: upstreams: is missing", "1: routes: is missing",
+		}},
+		"not a mapping": {"[1]", []string{"1: must be members"}},
+		"not YAML":      {"listen: 'x\n", []string{"2: not YAML"}},
+		"two documents": {good + "---\nlisten: x\n", []string{"4: not YAML: there is a second document"}},
+		"several": {"listen: here\nlisten: again\nupstreams:\n- name: a\n  urls: []\n- name: a\n  urls: [ftp://h, 'http://h?q', 'http://h:99999', 7]\n" +
+			"  colour: red\nroutes:\n- pattern: /{x\n  upstream: b\n- {upstream: a, pattern: [1]}\nextra: 1\n", []string{
+			"1: listen: must be host:port",
+			"2: listen: is there twice",
+			"5: upstreams[0].urls: is missing",
+			`6: upstreams[1].name: "a" is the name of upstreams[0]`,
+			"7: upstreams[1].urls[0]: must be a URL", "7: upstreams[1].urls[1]: \"http://h?q\" must have no",
+			"7: upstreams[1].urls[2]: port", "7: upstreams[1].urls[3]: must be a URL",
+			"8: upstreams[1].colour: unknown member; there are name, urls",
+			"10: routes[0].pattern: ", `11: routes[0].upstream: there is no upstream "b"; there is a`,
+			"12: routes[1].pattern: must be a text, not a list",
+			"13: extra: unknown member; there are listen",
+		}},
+		"types": {good + "timeouts: {idle: 5, readHeader: -1s}\nlimits: {body: lots, header: 1}\nengine: {buckets: two, coldFactor: 1}\nforwarded: maybe\nblock: 429\n", []string{
+			"4: timeouts.idle: must be a time with unit such as 500ms, 2s or 1m, not \"5\"", "4: timeouts.readHeader: must not be negative",
+			"5: limits.body: must be a number of bytes", "5: limits.header: must be at least",
+			"6: engine.buckets: must be a whole number", "7: forwarded: must be true or false", "8: block: must be members",
+		}},
+		"engine": {good + "engine:\n  interval: 1s\n  buckets: 3\n  coldFactor: 1\n  occupyTimeout: 2s\n", []string{
+			"5: engine.interval: ", "7: engine.coldFactor: ", "8: engine.occupyTimeout: ",
+		}},
+		"conflict": {"listen: :0\nupstreams: [{name: a, urls: [http://h:1]}]\nroutes:\n- {pattern: \"/a/{x}\", upstream: a}\n- {pattern: \"/{y}/b\", upstream: a}\n- {pattern: \"GET /z\", method: GET, upstream: a}\n- {pattern: /m, method: get, upstream: a}\n",
+			[]string{"5: routes[1].pattern: ", "6: routes[2].pattern: has a method already", "7: routes[3].method: must be a method"}},
+		"rules": {good + "rules:\n- absent.json\n- bad.json\n- good.json\n- ./good.json\n- bad.yaml\n", []string{
+			"5: rules[0]: ", "6: rules[1]: ", "8: rules[3]: ./good.json is rules[2]", "9: rules[4]: ",
+		}},
+		"caller": {good + "origin: {header: X, clientIP: true}\nargs: [body:x]\ntrustedProxies: [10.0.0.0/99]\n", []string{
+			"4: origin: must have one of", "5: args[0]: unknown source", "6: trustedProxies[0]: must be a network",
+		}},
+		"health": {"listen: :0\nupstreams:\n- name: a\n  urls: [http://h:1]\n  health:\n    errorRatio: 1.5\n    recovery: 1500ms\n    minRequests: 0\n    statuses: [7]\nroutes: [{pattern: /, upstream: a}]\n",
+			[]string{"6: upstreams[0].health.errorRatio", "7: upstreams[0].health.recovery", "8: upstreams[0].health.minRequests", "9: upstreams[0].health.statuses[0]"}},
+		"beside each other": {good + "engine: {what: 1, coldFactor: 1, buckets: x}\nblock: {status: 7, who: me}\n", []string{
+			"4: engine.what", "4: engine.coldFactor", "4: engine.buckets", "5: block.status", "5: block.who",
+		}},
+		"tls":  {good + "tls: {cert: a.pem}\norigin: {tls: issuer}\n", []string{"4: tls.key: is missing", "5: origin.tls: must be subject or name"}},
+		"loop": {good + "args: &a [*a]\n", []string{"4: args[0]: must be a text, not a list"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := write(t, map[string]string{"g.yaml": c.text, "bad.json": "{", "good.json": "[]", "bad.yaml": "- a: [\n"})
+			file := filepath.Join(dir, "g.yaml")
+			_, err := proxy.Load(file)
+			var mistakes *proxy.ConfigError
+			if !errors.As(err, &mistakes) {
+				t.Fatalf("error %v, want a *ConfigError", err)
+			}
+			lines := strings.Split(err.Error(), "\n")
+			for _, want := range c.want {
+				found := false
+				for _, line := range lines {
+					found = found || strings.HasPrefix(line, file+":"+want)
+				}
+				if !found {
+					t.Errorf("no mistake %q in\n%v", want, err)
+				}
+			}
+			if name != "types" && name != "tls" && len(lines) != len(c.want) {
+				t.Errorf("%d mistakes, want %d:\n%v", len(lines), len(c.want), err)
+			}
+		})
+	}
+}
+
+func TestLoadMissingFile(t *testing.T) {
+	t.Parallel()
+	var mistakes *proxy.ConfigError
+	if _, err := proxy.Load(filepath.Join(t.TempDir(), "none.yaml")); !errors.As(err, &mistakes) {
+		t.Errorf("error %v, want a *ConfigError", err)
+	}
+}
+
+// A configuration made in Go is checked by New.
+func TestNewChecks(t *testing.T) {
+	t.Parallel()
+	for _, c := range []*proxy.Config{nil, {}, {Listen: "127.0.0.1:0", Upstreams: []proxy.Upstream{{Name: "a"}}}} {
+		var mistakes *proxy.ConfigError
+		if _, err := proxy.New(c); !errors.As(err, &mistakes) {
+			t.Errorf("%+v: error %v, want a *ConfigError", c, err)
+		}
+	}
+}
