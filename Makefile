@@ -16,6 +16,10 @@ SECONDS = 20
 FUZZTIME = 30s
 BENCH = .
 BENCHTIME = 1s
+ROUNDS = 5
+SHORT =
+TOLERANCE = 1.5
+GATE_TOLERANCE = 2
 MODULE =
 
 # $(call each,COMMAND) runs COMMAND in every module with code; if it fails in one, the rest still run and make fails.
@@ -42,8 +46,22 @@ fuzz: ## run each fuzz target of every module for FUZZTIME (30s)
 	@$(BIN)/testall -fuzz $(FUZZTIME)
 
 .PHONY: bench
-bench: ## run the benchmarks whose names match BENCH (.) for BENCHTIME (1s) each
+bench: bench-command ## measure a guarded call beside its peers in ROUNDS (5) and write benchmarks/RESULTS.md; SHORT=1 is one round in under a minute and writes nothing; fails where a budget is missed by more than the factor TOLERANCE (1.5)
+	@cd proxy && GOWORK=off go test -run '^$$' -bench '^BenchmarkGateway$$' -benchtime $(if $(SHORT),20x,200x) . >$(BIN)/gateway.txt || { cat $(BIN)/gateway.txt; exit 1; }
+	@cd benchmarks && $(BIN)/bench -rounds $(if $(SHORT),1 -short,$(ROUNDS) -results RESULTS.md) -tolerance $(TOLERANCE) -gateway $(BIN)/gateway.txt
+
+.PHONY: bench-command
+bench-command:
+	@mkdir -p $(BIN)
+	@cd benchmarks && GOWORK=off go build -buildvcs=false -o $(BIN)/ ./cmd/bench ./cmd/icount
+
+.PHONY: microbench
+microbench: ## run the packages' own benchmarks whose names match BENCH (.) for BENCHTIME (1s) each
 	$(call each,go test -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem ./...)
+
+.PHONY: instructions
+instructions: bench-command ## store the instructions per guarded call that gate-instructions compares with
+	@cd benchmarks && $(BIN)/icount -update
 
 .PHONY: build
 build: command ## build every module, and the command into .bin
@@ -93,7 +111,7 @@ rename: ## give the repository another module path: make rename MODULE=host/owne
 # Short gates: checks of under two minutes each that are no tests. CI runs them before the tests; add one as a
 # prerequisite here.
 .PHONY: gates
-gates: gate-rename ## run the short checks that are no tests
+gates: gate-rename gate-allocs gate-instructions gate-bench ## run the short checks that are no tests
 
 # The renamed repository builds, its tests compile, and the old path stands nowhere in it.
 .PHONY: gate-rename
@@ -104,6 +122,27 @@ gate-rename:
 		cd "$$copy"; $(MAKE) --no-print-directory rename MODULE=rename.example/acme/flood; \
 		if grep -rIlF "$$old" .; then echo "these files still name $$old" >&2; exit 1; fi; \
 		$(MAKE) --no-print-directory vet
+
+# A guarded call allocates nothing.
+.PHONY: gate-allocs
+gate-allocs:
+	@echo "gate: no allocation per call"
+	@mkdir -p $(BIN)
+	@GOWORK=off go test -count=1 -run Allocs ./... >$(BIN)/allocs.txt || { cat $(BIN)/allocs.txt; exit 1; }
+	@cd benchmarks && GOWORK=off go test -count=1 -run Allocs . >$(BIN)/allocs.txt || { cat $(BIN)/allocs.txt; exit 1; }
+
+# A guarded call needs no more instructions than stored, give or take a tenth. Skipped, with a word, without valgrind
+# and under another Go version than the stored numbers have.
+.PHONY: gate-instructions
+gate-instructions: bench-command
+	@echo "gate: instructions per call"
+	@cd benchmarks && $(BIN)/icount
+
+# No budget is missed by far. One round on a machine that does other things as well says no more than that.
+.PHONY: gate-bench
+gate-bench: bench-command
+	@echo "gate: one short round of the benchmarks"
+	@cd benchmarks && $(BIN)/bench -short -rounds 1 -tolerance $(GATE_TOLERANCE)
 
 .PHONY: clean
 clean: ## remove what make built

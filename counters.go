@@ -22,7 +22,7 @@ type counters struct {
 
 // Counters returns the engine's counters.
 func (e *Engine) Counters() Counters {
-	if e == nil {
+	if !e.made() {
 		return Counters{}
 	}
 	return Counters{

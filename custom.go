@@ -2,6 +2,7 @@ package tidegate
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/tidegate-go/tidegate/chain"
@@ -18,17 +19,33 @@ type CustomCheck interface {
 	Check(c *chain.Context) error
 }
 
+// registered is a CustomCheck with its name and order, asked once.
+type registered struct {
+	check CustomCheck
+	name  string
+	order int
+}
+
+func register(check CustomCheck) (r registered, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("a custom check cannot tell its name and order: it panicked: %v", p)
+		}
+	}()
+	return registered{check: check, name: "check " + check.Name(), order: check.Order()}, nil
+}
+
 // customCheck adapts a CustomCheck to one resource.
 type customCheck struct {
 	engine   *Engine
-	check    CustomCheck
+	own      registered
 	resource string
 }
 
 // Check asks the user's check.
 func (k *customCheck) Check(c *chain.Context) *BlockError {
 	var err error
-	k.engine.guard("check "+k.check.Name(), func() { err = k.check.Check(c) })
+	k.engine.guard(k.own.name, func() { err = k.own.check.Check(c) })
 	if err == nil {
 		return nil
 	}

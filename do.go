@@ -33,7 +33,9 @@ func As(call Call) DoOption { return callOption(call) }
 func Do[T any](ctx context.Context, resource string, fn func(context.Context) (T, error), options ...DoOption) (T, error) {
 	var c doConfig
 	for _, o := range options {
-		o.apply(&c)
+		if o != nil {
+			o.apply(&c)
+		}
 	}
 	if c.engine == nil {
 		c.engine = Default()

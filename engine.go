@@ -20,7 +20,8 @@ import (
 )
 
 // Engine decides about guarded calls and counts them. Make it with New; two engines share nothing. All methods
-// are safe for concurrent use. A nil *Engine lets every call pass and counts nothing.
+// are safe for concurrent use. An engine that New did not make, nil too, lets every call pass,
+// counts nothing and refuses rules.
 type Engine struct {
 	config config
 	clock  clock
@@ -89,7 +90,7 @@ func New(options ...Option) (*Engine, error) {
 // Close ends the engine's goroutines. Calls in flight exit normally; the engine goes on deciding.
 // It returns nil; further calls do nothing.
 func (e *Engine) Close() error {
-	if e == nil {
+	if !e.made() {
 		return nil
 	}
 	e.closing.Do(func() {
@@ -102,21 +103,31 @@ func (e *Engine) Close() error {
 
 // Now returns the engine's time, which never decreases.
 func (e *Engine) Now() time.Time {
-	if e == nil {
+	if !e.made() {
 		return time.Now()
 	}
 	return time.Unix(0, e.clock.now())
 }
 
 // AppName returns the name of the application that the engine guards.
-func (e *Engine) AppName() string { return e.config.appName }
+func (e *Engine) AppName() string {
+	if !e.made() {
+		return ""
+	}
+	return e.config.appName
+}
 
 // Instance returns the identity of this instance of the application.
-func (e *Engine) Instance() string { return e.config.instance }
+func (e *Engine) Instance() string {
+	if !e.made() {
+		return ""
+	}
+	return e.config.instance
+}
 
 // Logger returns the engine's logger, never nil.
 func (e *Engine) Logger() *slog.Logger {
-	if e == nil {
+	if !e.made() {
 		return slog.New(slog.DiscardHandler)
 	}
 	return e.config.logger
@@ -124,20 +135,27 @@ func (e *Engine) Logger() *slog.Logger {
 
 // SetEnabled switches all protection on or off. Off, calls pass unchecked and uncounted; calls that entered
 // before exit normally, and rules stay loaded.
-func (e *Engine) SetEnabled(on bool) { e.enabled.Store(on) }
+func (e *Engine) SetEnabled(on bool) {
+	if e.made() {
+		e.enabled.Store(on)
+	}
+}
 
 // Enabled says whether protection is on; it is after New.
 func (e *Engine) Enabled() bool { return e != nil && e.enabled.Load() }
 
 // SetObserve makes every rule count what it would refuse and refuse nothing, or ends that.
 func (e *Engine) SetObserve(on bool) {
-	if e.observe.Swap(on) != on {
+	if e.made() && e.observe.Swap(on) != on {
 		e.compileAll()
 	}
 }
 
 // Observe says whether every rule only observes.
-func (e *Engine) Observe() bool { return e.observe.Load() }
+func (e *Engine) Observe() bool { return e.made() && e.observe.Load() }
+
+// made says whether New made the engine: methods of others do nothing.
+func (e *Engine) made() bool { return e != nil && e.resources != nil }
 
 // kind is one kind of rules as the engine sees it.
 type kind struct {

@@ -216,3 +216,5 @@ func load[R any](t *testing.T, set *tidegate.RuleSet[R], texts ...string) tidega
 	}
 	return report
 }
+
+func msec(n int64) time.Duration { return time.Duration(n) * time.Millisecond }

@@ -34,7 +34,7 @@ func (e *Engine) startHousekeeping() {
 // Maintain does one pass of housekeeping at the clock's now: it forgets resources, origins and contexts that were
 // idle for too long and frees what idle ones do not need. The engine does it by itself every 10 seconds.
 func (e *Engine) Maintain() {
-	if e == nil {
+	if !e.made() {
 		return
 	}
 	now := e.clock.now()

@@ -16,6 +16,9 @@ type observers struct {
 // OnBreakerChange calls f at every change of a breaker's state, until cancel is called. The events of one breaker
 // come in order, after the change, inside the call that caused it; f must be quick. A panic ends there.
 func (e *Engine) OnBreakerChange(f func(BreakerEvent)) (cancel func()) {
+	if !e.made() || f == nil {
+		return func() {}
+	}
 	o := &e.observers
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -43,6 +46,9 @@ func (e *Engine) notify(event BreakerEvent) {
 
 // KindEnabled says whether the rules of the kind may be in force.
 func (e *Engine) KindEnabled(which chain.Kind) bool {
+	if !e.made() {
+		return false
+	}
 	for _, k := range e.kinds {
 		if k.kind == which {
 			return !k.off()

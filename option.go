@@ -29,7 +29,7 @@ type config struct {
 	maxContexts       int
 	idleTimeout       time.Duration
 	classify          func(error) Outcome
-	checks            []CustomCheck
+	checks            []registered
 	callbacks         []Callbacks
 	readings          func() SystemReadings
 }
@@ -170,8 +170,9 @@ func WithCheck(check CustomCheck) Option {
 		if check == nil {
 			return fmt.Errorf("a custom check must not be nil")
 		}
-		c.checks = append(c.checks, check)
-		return nil
+		own, err := register(check)
+		c.checks = append(c.checks, own)
+		return err
 	}
 }
 

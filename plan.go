@@ -38,7 +38,7 @@ func (e *Engine) compile(r *resource) {
 		}
 	}
 	for _, own := range e.config.checks {
-		bounds = append(bounds, chain.Bound{Check: &customCheck{engine: e, check: own, resource: r.Name}, Order: own.Order()})
+		bounds = append(bounds, chain.Bound{Check: &customCheck{engine: e, own: own, resource: r.Name}, Order: own.order})
 	}
 	slices.SortStableFunc(bounds, func(a, b chain.Bound) int { return a.Order - b.Order })
 	p := &plan{}
@@ -57,9 +57,16 @@ func (e *Engine) compile(r *resource) {
 
 // compileAll compiles every resource's plan.
 func (e *Engine) compileAll() {
-	each := func(_ string, r *resource) bool { e.compile(r); return true }
-	e.resources.Range(each)
-	e.overflow.Range(each)
+	e.resources.Range(func(_ string, r *resource) bool { e.compile(r); return true })
+	e.overflow.Range(func(key string, r *resource) bool {
+		if e.overflowKey(r.RuleName) == key {
+			e.compile(r)
+		} else { // other patterns match its names now
+			e.overflow.Delete(key, func(have *resource) bool { return have == r })
+			r.Detach()
+		}
+		return true
+	})
 }
 
 // compileNamed compiles the plans of the resources of those names that exist.
@@ -79,13 +86,17 @@ type observedCheck struct {
 
 // Check always returns nil.
 func (o *observedCheck) Check(c *chain.Context) *BlockError {
-	mark, waiting := c.Mark(), c.Waiting()
+	mark, waiting, borrowed := c.Mark(), c.Waiting(), c.Borrowed()
 	err := o.check.Check(c)
 	c.SetWaiting(waiting)
 	if err != nil {
 		c.UndoTo(mark)
 		o.engine.observed(c)(err)
 		return nil
+	}
+	if c.Borrowed() != borrowed { // it would have had to wait for a later bucket; it passes in this one
+		c.UndoTo(mark)
+		c.Borrow(borrowed)
 	}
 	c.ObserveFrom(mark)
 	return nil

@@ -103,14 +103,19 @@ func (s *sampler) run(ctx context.Context, done chan struct{}) {
 
 // Readings returns the machine's figures as rules see them. Without a rule that needs them they are not known.
 func (e *Engine) Readings() SystemReadings {
-	if e == nil {
+	if !e.made() {
 		return SystemReadings{}
 	}
 	return e.sampler.readings()
 }
 
 // InactiveSystemLimits names system limits in force whose figure is not known, such as "inactive: load unavailable".
-func (e *Engine) InactiveSystemLimits() []string { return e.system.Inactive() }
+func (e *Engine) InactiveSystemLimits() []string {
+	if !e.made() {
+		return nil
+	}
+	return e.system.Inactive()
+}
 
 func (e *Engine) systemReadings() system.Readings {
 	r := e.sampler.readings()

@@ -2,7 +2,6 @@ package tidegate
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/tidegate-go/tidegate/chain"
 	"github.com/tidegate-go/tidegate/stat"
@@ -22,10 +21,19 @@ func (e *Engine) resourceOf(name string, kind chain.ResourceType) *resource {
 }
 
 func (e *Engine) makeResource(name string, kind chain.ResourceType) *resource {
-	if e.resources.Len() >= e.config.maxResources && !e.named(name) {
+	full := func() bool { return e.resources.Len() >= e.config.maxResources && !e.named(name) }
+	if full() {
 		return e.overflowOf(name)
 	}
-	r, _ := e.resources.GetOrAdd(name, func(name string) (*resource, bool) { return e.newResource(name, name, kind), true })
+	r, ok := e.resources.GetOrAdd(name, func(name string) (*resource, bool) {
+		if full() { // others were faster
+			return nil, false
+		}
+		return e.newResource(name, name, kind), true
+	})
+	if !ok {
+		return e.overflowOf(name)
+	}
 	return r
 }
 
@@ -42,20 +50,21 @@ func (e *Engine) overflowOf(name string) *resource {
 		e.pressed.Store(true)
 	}
 	e.log.warn("too many resources; further names without a rule of their own share one", "cap", e.config.maxResources)
-	var patterns []string
-	for _, k := range e.kinds {
-		if matched := k.match(name); matched != "" {
-			patterns = append(patterns, k.kind.String()+" "+matched)
-		}
-	}
-	key := stat.Overflow
-	if len(patterns) > 0 {
-		key += " " + strings.Join(patterns, " ")
-	}
-	r, _ := e.overflow.GetOrAdd(key, func(key string) (*resource, bool) {
+	r, _ := e.overflow.GetOrAdd(e.overflowKey(name), func(key string) (*resource, bool) {
 		return e.newResource(key, name, chain.TypeCommon), true
 	})
 	return r
+}
+
+// overflowKey names the resource that stands for the name beyond the cap: by the patterns that match it.
+func (e *Engine) overflowKey(name string) string {
+	key := stat.Overflow
+	for _, k := range e.kinds {
+		if matched := k.match(name); matched != "" {
+			key += " " + k.kind.String() + " " + matched
+		}
+	}
+	return key
 }
 
 // named says whether a rule names the resource itself, so that it is never refused nor evicted.
@@ -65,7 +74,7 @@ func (e *Engine) named(name string) bool {
 
 // find returns the resource of that name, nil if nobody called it.
 func (e *Engine) find(name string) *resource {
-	if e == nil {
+	if !e.made() {
 		return nil
 	}
 	if r, ok := e.resources.Get(name); ok {

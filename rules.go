@@ -32,79 +32,97 @@ type loader[R any] interface {
 // RuleSet is an engine's rules of one kind. Several sources may supply rules; they are merged in the order of the
 // sources' names, and each source replaces only its own. The source "" is code. Rules equal to loaded ones keep
 // their controller and its state. A rule that is refused never takes others with it. Safe for concurrent use.
+// One that no engine returned refuses rules.
 type RuleSet[R any] struct{ set loader[R] }
+
+func (s *RuleSet[R]) rules() loader[R] {
+	if s == nil || s.set == nil {
+		return noRules[R]{}
+	}
+	return s.set
+}
 
 // Load replaces the rules that code loaded before. The error names each refused rule by index and reason; the
 // others are in force. No rules at all removes those of code.
 func (s *RuleSet[R]) Load(rules ...R) (Report, error) {
-	report := s.set.Load("", rules)
+	report := s.rules().Load("", rules)
 	return report, report.Err()
 }
 
 // LoadFrom replaces the rules that the source of that name supplied before.
 func (s *RuleSet[R]) LoadFrom(source string, items []Item[R]) Report {
-	return s.set.LoadItems(source, items)
+	return s.rules().LoadItems(source, items)
 }
 
 // LoadResource replaces the rules of one resource, whichever source they came from, by rules of code. A source
 // that loads again brings its own back.
 func (s *RuleSet[R]) LoadResource(resource string, rules ...R) (Report, error) {
-	report := s.set.LoadResource(resource, rules)
+	report := s.rules().LoadResource(resource, rules)
 	return report, report.Err()
 }
 
 // Rules returns a copy of the rules in force.
-func (s *RuleSet[R]) Rules() []R { return s.set.Rules() }
+func (s *RuleSet[R]) Rules() []R { return s.rules().Rules() }
 
 // Status tells what became of every rule of every source.
-func (s *RuleSet[R]) Status() Report { return s.set.Status() }
+func (s *RuleSet[R]) Status() Report { return s.rules().Status() }
 
 // Subscribe calls f with the rules in force after every change, until cancel is called. f runs inside the load,
 // must be quick, and must not load rules of this kind.
-func (s *RuleSet[R]) Subscribe(f func([]R)) (cancel func()) { return s.set.Subscribe(f) }
+func (s *RuleSet[R]) Subscribe(f func([]R)) (cancel func()) { return s.rules().Subscribe(f) }
+
+// ruleSetOf wraps a set of the engine; one that New did not make has none and refuses rules.
+func ruleSetOf[R any](e *Engine, set func() loader[R]) *RuleSet[R] {
+	if !e.made() {
+		return &RuleSet[R]{set: noRules[R]{}}
+	}
+	return &RuleSet[R]{set: set()}
+}
 
 // FlowRules returns the rules that limit flow.
-func (e *Engine) FlowRules() *RuleSet[flow.Rule] { return &RuleSet[flow.Rule]{set: e.flow.Set()} }
+func (e *Engine) FlowRules() *RuleSet[flow.Rule] {
+	return ruleSetOf(e, func() loader[flow.Rule] { return e.flow.Set() })
+}
 
 // IsolationRules returns the rules that limit calls in flight.
 func (e *Engine) IsolationRules() *RuleSet[isolation.Rule] {
-	return &RuleSet[isolation.Rule]{set: e.isolation.Set()}
+	return ruleSetOf(e, func() loader[isolation.Rule] { return e.isolation.Set() })
 }
 
 // DegradeRules returns the rules of circuit breakers. Rules whose resource is exactly "*" make default breakers for
 // resources without any of their own.
 func (e *Engine) DegradeRules() *RuleSet[circuitbreaker.Rule] {
-	return &RuleSet[circuitbreaker.Rule]{set: e.breakers.Set()}
+	return ruleSetOf(e, func() loader[circuitbreaker.Rule] { return e.breakers.Set() })
 }
 
 // ParamRules returns the rules about hot parameters.
 func (e *Engine) ParamRules() *RuleSet[hotspot.Rule] {
-	return &RuleSet[hotspot.Rule]{set: e.param.Set()}
+	return ruleSetOf(e, func() loader[hotspot.Rule] { return e.param.Set() })
 }
 
 // AuthorityRules returns the rules about who may call.
 func (e *Engine) AuthorityRules() *RuleSet[authority.Rule] {
-	return &RuleSet[authority.Rule]{set: e.authority.Set()}
+	return ruleSetOf(e, func() loader[authority.Rule] { return e.authority.Set() })
 }
 
 // SystemRules returns the rules that limit all inbound calls together.
 func (e *Engine) SystemRules() *RuleSet[system.Rule] {
-	return &RuleSet[system.Rule]{set: e.system.Set()}
+	return ruleSetOf(e, func() loader[system.Rule] { return e.system.Set() })
 }
 
 // GatewayRules returns the rules about requests of routes and API groups.
 func (e *Engine) GatewayRules() *RuleSet[gateway.Rule] {
-	return &RuleSet[gateway.Rule]{set: e.gateway.Set()}
+	return ruleSetOf(e, func() loader[gateway.Rule] { return e.gateway.Set() })
 }
 
 // APIDefinitions returns the named groups of paths that gateway rules may limit.
 func (e *Engine) APIDefinitions() *RuleSet[gateway.API] {
-	return &RuleSet[gateway.API]{set: e.groups.Set()}
+	return ruleSetOf(e, func() loader[gateway.API] { return e.groups.Set() })
 }
 
 // APIGroups returns the names of the API groups that the path belongs to.
 func (e *Engine) APIGroups(path string) []string {
-	if e == nil {
+	if !e.made() {
 		return nil
 	}
 	return e.groups.Of(path)
@@ -120,12 +138,17 @@ func (e *Engine) ParamStats(resource string, top int) []hotspot.Status {
 
 // ExcludeFromDefaultBreakers names the resources that get no default breaker, instead of those named before.
 func (e *Engine) ExcludeFromDefaultBreakers(resources ...string) {
-	e.breakers.Exclude(resources)
-	e.compileAll()
+	if e.made() {
+		e.breakers.Exclude(resources)
+		e.compileAll()
+	}
 }
 
 // SetKindEnabled puts the rules of a kind in force or, keeping them and their state, out of force.
 func (e *Engine) SetKindEnabled(which Kind, on bool) {
+	if !e.made() {
+		return
+	}
 	for _, k := range e.kinds {
 		if k.kind == which {
 			k.setOff(!on)

@@ -17,7 +17,7 @@ type TreeNode struct {
 
 // Resources returns the names of the resources that were called and not forgotten, in order.
 func (e *Engine) Resources() []string {
-	if e == nil {
+	if !e.made() {
 		return nil
 	}
 	var names []string
@@ -75,7 +75,7 @@ func (e *Engine) EntranceStats(entrance string) (Snapshot, bool) {
 	if entrance == "" {
 		entrance = stat.DefaultEntrance
 	}
-	if e == nil || e.tree.Find(entrance) == nil {
+	if !e.made() || e.tree.Find(entrance) == nil {
 		return Snapshot{}, false
 	}
 	return e.tree.Find(entrance).Snapshot(e.clock.now()), true
@@ -83,7 +83,7 @@ func (e *Engine) EntranceStats(entrance string) (Snapshot, bool) {
 
 // InboundStats returns the figures of all inbound calls together.
 func (e *Engine) InboundStats() Snapshot {
-	if e == nil {
+	if !e.made() {
 		return Snapshot{}
 	}
 	now := e.clock.now()
@@ -117,7 +117,7 @@ func (e *Engine) Breakers(name string) []BreakerStatus {
 
 // Tree returns the invocation tree: entrances, below them the nodes of resources, nested by call.
 func (e *Engine) Tree() []TreeNode {
-	if e == nil {
+	if !e.made() {
 		return nil
 	}
 	now := e.clock.now()
@@ -142,17 +142,24 @@ func (e *Engine) SetWindow(interval time.Duration, buckets int) error {
 	if err != nil {
 		return err
 	}
+	if !e.made() {
+		return errNotMade
+	}
 	e.scope.SetShape(shape)
 	each := func(_ string, r *resource) bool { r.Reshape(); return true }
 	e.resources.Range(each)
 	e.overflow.Range(each)
 	e.inbound.Reshape()
 	e.occupy.Store(min(e.occupy.Load(), int64(interval)))
+	e.compileAll()
 	return nil
 }
 
 // SetOccupyTimeout changes how long a prioritized call may wait; it must not be negative nor longer than the window.
 func (e *Engine) SetOccupyTimeout(d time.Duration) error {
+	if !e.made() {
+		return errNotMade
+	}
 	if d < 0 || d > e.scope.Shape().Interval() {
 		return fmt.Errorf("occupy timeout %v: must be from 0 to the window's %v", d, e.scope.Shape().Interval())
 	}

@@ -22,7 +22,7 @@ func (s *Slot) Set() *ruleset.Set[Rule, *List] { return s.set }
 
 // Checks returns a check for each rule that applies to the resource.
 func (s *Slot) Checks(resource *stat.Resource) []chain.Bound {
-	bounds := s.set.Table().For(resource.RuleName)
+	bounds := s.set.Table().Applying(resource.RuleName, resource.Shared)
 	checks := make([]chain.Bound, len(bounds))
 	for i, b := range bounds {
 		err := chain.NewBlockError(chain.KindAuthority, resource.Name, b.Rule, chain.ErrAuthority, nil)

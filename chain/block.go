@@ -85,6 +85,9 @@ func (e *BlockError) Explain() Explanation {
 
 // WithCause returns a copy of the error with another cause, such as a context's error.
 func (e *BlockError) WithCause(cause error) *BlockError {
+	if e == nil {
+		return &BlockError{Cause: cause}
+	}
 	changed := *e
 	changed.Cause = cause
 	return &changed

@@ -8,7 +8,7 @@ type way uint8
 const (
 	inBucket way = iota
 	ahead        // in the bucket of a later time
-	afterGap     // as the first one after a gap
+	afterGap     // noted as the first one after a gap, but not counted
 )
 
 // place is where a call is counted in a window.
@@ -26,7 +26,7 @@ func (p *place) undo(c *Context) {
 	case ahead:
 		p.window.AddAhead(p.at, -c.Count)
 	case afterGap:
-		p.window.UndoGap(p.at, c.Count, c.Now, p.before)
+		p.window.UndoGap(c.Now, p.before)
 	}
 }
 
@@ -42,7 +42,7 @@ func (p *permit) release() { p.gate.Release(stat.NewPermit(p.n, p.pending)) }
 // Counted says whether the call is counted in the window.
 func (c *Context) Counted(w *stat.Window) bool {
 	for i := range c.places.n {
-		if c.places.at(i).window == w {
+		if p := c.places.at(i); p.window == w && p.way != afterGap {
 			return true
 		}
 	}
@@ -73,11 +73,17 @@ func (c *Context) ReserveWindow(w *stat.Window, room int64) bool {
 	return ok
 }
 
-// ReserveGap counts the call in the window if the last one admitted is at least gap ns ago.
+// ReserveGap notes the call in the window as the latest if the one before was admitted at least gap ns ago. The call
+// is counted when all checks have passed.
 func (c *Context) ReserveGap(w *stat.Window, gap int64) bool {
-	bucket, previous, ok := w.ReserveGap(c.Now, c.Count, gap)
+	for i := range c.places.n {
+		if p := c.places.at(i); p.window == w && p.way == afterGap { // by another rule
+			return stat.GapOver(p.before, c.Now, gap)
+		}
+	}
+	previous, ok := w.ReserveGap(c.Now, gap)
 	if ok {
-		c.take(w, bucket, previous, afterGap)
+		c.take(w, 0, previous, afterGap)
 	}
 	return ok
 }

@@ -47,7 +47,7 @@ type breakers map[*definition]*Breaker
 // ones. Breakers of rules that are gone are retired.
 func (s *Slot) Checks(resource *stat.Resource) []chain.Bound {
 	kept, _ := resource.Attachment(s).(breakers)
-	next, gone := ruleset.Keep(kept, s.rulesFor(s.set.Known(), resource.RuleName), func(b *bound) *Breaker {
+	next, gone := ruleset.Keep(kept, s.rulesFor(s.set.Known(), resource), func(b *bound) *Breaker {
 		return NewBreaker(b.Rule, resource.Name, s.notify)
 	})
 	retire(gone, len(next)+len(gone) > len(kept))
@@ -57,7 +57,7 @@ func (s *Slot) Checks(resource *stat.Resource) []chain.Bound {
 	}
 	resource.Attach(s, breakers(next))
 	var checks []chain.Bound
-	for _, b := range s.rulesFor(s.set.Table(), resource.RuleName) {
+	for _, b := range s.rulesFor(s.set.Table(), resource) {
 		k := &check{breaker: next[b.Controller], rule: b.Rule, slot: s}
 		k.err = chain.NewBlockError(chain.KindDegrade, resource.Name, b.Rule, chain.ErrCircuitOpen, k)
 		order := chain.OrderBreaker
@@ -83,11 +83,11 @@ func retire(gone []*Breaker, replaced bool) {
 type bound = ruleset.Bound[Rule, *definition]
 
 // rulesFor returns the rules of a table that apply to the resource.
-func (s *Slot) rulesFor(t *ruleset.Table[Rule, *definition], resource string) []*bound {
-	if own := t.For(resource); len(own) > 0 {
+func (s *Slot) rulesFor(t *ruleset.Table[Rule, *definition], resource *stat.Resource) []*bound {
+	if own := t.Applying(resource.RuleName, resource.Shared); len(own) > 0 {
 		return own
 	}
-	if excluded := s.excluded.Load(); excluded != nil && (*excluded)[resource] {
+	if excluded := s.excluded.Load(); excluded != nil && (*excluded)[resource.RuleName] {
 		return nil
 	}
 	return t.Plain(DefaultResource)
@@ -97,7 +97,7 @@ func (s *Slot) rulesFor(t *ruleset.Table[Rule, *definition], resource string) []
 func (s *Slot) Status(resource *stat.Resource, now int64) []Status {
 	kept, _ := resource.Attachment(s).(breakers)
 	var list []Status
-	for _, b := range s.rulesFor(s.set.Table(), resource.RuleName) {
+	for _, b := range s.rulesFor(s.set.Table(), resource) {
 		if breaker := kept[b.Controller]; breaker != nil {
 			list = append(list, breaker.Status(now))
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"flag"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -31,31 +32,76 @@ var goldens = map[string]codegen.Config{
 	"new":    {Dir: shop, Source: "example.com/shop/pb", Types: []string{"GreeterServer"}, Output: "new-place/pb.go"},
 }
 
+// What is generated is as in the golden files; these compile, and work as the tests in the module say.
 func TestGolden(t *testing.T) {
 	t.Parallel()
-	for name, c := range goldens {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			files, err := codegen.Generate(t.Context(), c)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if len(files) != 1 {
-				t.Fatalf("%d files, want 1", len(files))
-			}
-			path := filepath.Join(c.Dir, files[0].Name)
-			if *update {
-				if err := os.WriteFile(path, files[0].Content, 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !bytes.Equal(files[0].Content, want) {
-				t.Errorf("generated:\n%s\nwant, as in %s:\n%s", files[0].Content, path, want)
-			}
+	t.Run("generate", func(t *testing.T) {
+		for name, c := range goldens {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				compare(t, c)
+			})
+		}
+	})
+	for _, command := range [][]string{{"vet", "./..."}, {"test", "./..."}} {
+		t.Run(command[0], func(t *testing.T) {
+			goCommand(t, shop, command...)
 		})
+	}
+}
+
+func compare(t *testing.T, c codegen.Config) {
+	t.Helper()
+	files, err := codegen.Generate(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) != 1 {
+		t.Fatalf("%d files, want 1", len(files))
+	}
+	path := filepath.Join(c.Dir, files[0].Name)
+	if *update {
+		if err := os.WriteFile(path, files[0].Content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(files[0].Content, want) {
+		t.Errorf("generated:\n%s\nwant, as in %s:\n%s", files[0].Content, path, want)
+	}
+}
+
+func goCommand(t *testing.T, dir string, args ...string) {
+	t.Helper()
+	c := exec.CommandContext(t.Context(), "go", args...)
+	c.Dir = dir
+	c.Env = append(c.Environ(), "GOWORK=off", "GOFLAGS=-buildvcs=false")
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Errorf("go %v: %v\n%s", args, err, out)
+	}
+}
+
+// Each type has a file of its own unless an output is named, beside the interface.
+func TestFileNames(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"Store": "store", "HTTPCache": "http_cache", "lookup": "lookup", "UserV2Store": "user_v2_store", "DB": "db",
+		"My_Type": "my_type", "S3": "s3", "aB": "a_b",
+	} {
+		if got := codegen.FileName(name); got != want+"_guarded.go" {
+			t.Errorf("%s goes to %s, want %s_guarded.go", name, got, want)
+		}
+	}
+	files, err := codegen.Generate(t.Context(), codegen.Config{
+		Dir: shop, Source: "example.com/shop/store", Types: []string{"HTTPCache"}, Package: "store_test",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want, _ := filepath.Abs(shop + "/store/http_cache_guarded.go"); len(files) != 1 || files[0].Name != want {
+		t.Errorf("%d files, the first is %s, want %s", len(files), files[0].Name, want)
 	}
 }

@@ -120,7 +120,7 @@ func (w *methodWriter) params(m *method, sig *types.Signature, chosen []string) 
 		typ := types.TypeString(v.Type(), w.q)
 		given := name
 		if variadic {
-			typ = "..." + types.TypeString(v.Type().Underlying().(*types.Slice).Elem(), w.q) //nolint:errcheck // no other type is variadic
+			typ = w.variadic(v.Type())
 			given += "..."
 		}
 		declared, pass = append(declared, name+" "+typ), append(pass, given)
@@ -138,6 +138,14 @@ func (w *methodWriter) params(m *method, sig *types.Signature, chosen []string) 
 	if ctx != "" {
 		m.Ctx, m.Inner = ctx, ctx+" "+w.guard.Context+".Context"
 	}
+}
+
+// variadic writes the type of a variadic parameter, which is a slice.
+func (w *methodWriter) variadic(t types.Type) string {
+	if s, ok := t.Underlying().(*types.Slice); ok {
+		t = s.Elem()
+	}
+	return "..." + types.TypeString(t, w.q)
 }
 
 // arg makes an argument of a parameter, without boxing where the type allows.

@@ -1,6 +1,7 @@
 package codegen
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"go/types"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -150,6 +152,9 @@ func (l *loader) destination(file, name string) (*destination, error) {
 	}
 	l.overlay = nil
 	if old, err := os.ReadFile(abs); err == nil {
+		if len(bytes.TrimSpace(old)) > 0 && !generated.Match(old) {
+			return nil, fmt.Errorf("%s exists and is not generated; remove it or choose another output", file)
+		}
 		l.overlay = map[string][]byte{abs: []byte("package " + oldName(old, d.name) + "\n")}
 	} else if !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("looking at the output: %w", err)
@@ -157,6 +162,9 @@ func (l *loader) destination(file, name string) (*destination, error) {
 	l.loaded = nil // read without the overlay
 	return d, nil
 }
+
+// generated matches the line that marks generated files, as the go command knows it.
+var generated = regexp.MustCompile(`(?m)^// Code generated .* DO NOT EDIT\.$`)
 
 // oldName returns the package name that a file states, or the given one.
 func oldName(content []byte, name string) string {

@@ -8,6 +8,7 @@ import (
 	"go/token"
 	"go/types"
 	"strings"
+	"text/template"
 
 	"golang.org/x/tools/go/packages"
 )
@@ -18,7 +19,6 @@ type output struct {
 	imports *imports
 	top     names // package-level names
 	targets []*target
-	guards  []*guard
 }
 
 func newOutput(to *destination) *output {
@@ -93,8 +93,9 @@ func nextName(t *target) string { return "guarded" + upperFirst(t.object.Name())
 func (o *output) source(header string) ([]byte, error) {
 	context := o.imports.name("context", "context")
 	root := o.imports.name(rootPath, "tidegate")
+	guards := make([]*guard, 0, len(o.targets))
 	for _, t := range o.targets {
-		o.guards = append(o.guards, newGuard(t, o.imports.qualifier(o.to), context, root))
+		guards = append(guards, newGuard(t, o.imports.qualifier(o.to), context, root))
 	}
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s\n\n", header)
@@ -102,8 +103,12 @@ func (o *output) source(header string) ([]byte, error) {
 		fmt.Fprintf(&b, "//go:build %s\n\n", x)
 	}
 	fmt.Fprintf(&b, "package %s\n\n%s\n", o.to.name, o.imports.write())
-	for _, g := range o.guards {
-		if err := guardTemplate.Execute(&b, g); err != nil {
+	layout, err := template.New("guard").Parse(guardTemplate)
+	if err != nil {
+		return nil, fmt.Errorf("reading the template: %w", err)
+	}
+	for _, g := range guards {
+		if err := layout.Execute(&b, g); err != nil {
 			return nil, fmt.Errorf("writing %s: %w", g.Struct, err)
 		}
 	}

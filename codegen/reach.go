@@ -42,8 +42,8 @@ func (r *reach) fault(t types.Type) string {
 	case *types.Interface:
 		return r.members(t)
 	case *types.Union:
-		for i := range t.Len() {
-			if f := r.fault(t.Term(i).Type()); f != "" {
+		for term := range t.Terms() {
+			if f := r.fault(term.Type()); f != "" {
 				return f
 			}
 		}
@@ -59,8 +59,8 @@ func (*reach) either(a, b string) string {
 }
 
 func (r *reach) list(l *types.TypeList) string {
-	for i := range l.Len() {
-		if f := r.fault(l.At(i)); f != "" {
+	for t := range l.Types() {
+		if f := r.fault(t); f != "" {
 			return f
 		}
 	}
@@ -68,8 +68,8 @@ func (r *reach) list(l *types.TypeList) string {
 }
 
 func (r *reach) tuple(t *types.Tuple) string {
-	for i := range t.Len() {
-		if f := r.fault(t.At(i).Type()); f != "" {
+	for v := range t.Variables() {
+		if f := r.fault(v.Type()); f != "" {
 			return f
 		}
 	}
@@ -77,8 +77,7 @@ func (r *reach) tuple(t *types.Tuple) string {
 }
 
 func (r *reach) fields(s *types.Struct) string {
-	for i := range s.NumFields() {
-		f := s.Field(i)
+	for f := range s.Fields() {
 		if fault := r.member(f, "field"); fault != "" {
 			return fault
 		}
@@ -90,8 +89,7 @@ func (r *reach) fields(s *types.Struct) string {
 }
 
 func (r *reach) members(t *types.Interface) string {
-	for i := range t.NumExplicitMethods() {
-		m := t.ExplicitMethod(i)
+	for m := range t.ExplicitMethods() {
 		if fault := r.member(m, "method"); fault != "" {
 			return fault
 		}
@@ -99,8 +97,8 @@ func (r *reach) members(t *types.Interface) string {
 			return fault
 		}
 	}
-	for i := range t.NumEmbeddeds() {
-		if fault := r.fault(t.EmbeddedType(i)); fault != "" {
+	for e := range t.EmbeddedTypes() {
+		if fault := r.fault(e); fault != "" {
 			return fault
 		}
 	}

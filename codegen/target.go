@@ -62,8 +62,7 @@ func (t *target) check(to *destination) error {
 	if fault := r.object(t.object); fault != "" {
 		return t.refuse(t.object, "%s", fault)
 	}
-	for i := range t.params.Len() {
-		p := t.params.At(i)
+	for p := range t.params.TypeParams() {
 		if p.Obj().Name() == "_" {
 			return t.refuse(p.Obj(), "a type parameter has no name")
 		}

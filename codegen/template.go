@@ -1,10 +1,8 @@
 package codegen
 
-import "text/template"
-
 // guardTemplate writes a guarded type. Its code uses no package-level names but the type's own and those of the two
 // packages, so that methods are free to call their parameters as they like.
-var guardTemplate = template.Must(template.New("guard").Parse(`
+const guardTemplate = `
 {{- $type := print .Struct .Used -}}
 {{- if .Embedded}}
 // {{.Embedded}} passes on the methods that only another package can implement.
@@ -65,4 +63,4 @@ func ({{.Receiver}} *{{$type}}) {{.Name}}({{.Params}}) {{.Results}} {
 	return {{.Assigned}}
 	{{- end}}
 }
-{{end}}`)) //nolint:gochecknoglobals // parsed once, read only
+{{end}}`

@@ -96,8 +96,8 @@ func choice(o *rulejson.Object, name string, most int) int {
 
 // inGolang gives the member at fault its name in sentinel-golang's dialect.
 func inGolang(err error) error {
-	var at *chain.MemberError
-	if !errors.As(err, &at) {
+	at, ok := errors.AsType[*chain.MemberError](err)
+	if !ok {
 		return err
 	}
 	own := *at

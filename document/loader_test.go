@@ -204,17 +204,17 @@ func TestStatus(t *testing.T) {
 		t.Errorf("before anything: %+v", s)
 	}
 	update(t, l, `{"revision":"v1","unknown":1,"cluster":{"mode":0},"flowRules":[{"resource":"a"}]}`)
-	if s := l.Status(); s.Revision != "v1" || s.LastSuccess != now || s.LastError != nil || s.Accepted != 1 || len(s.Warnings) != 1 || s.ClusterLost {
+	if s := l.Status(); s.Revision != "v1" || !s.LastSuccess.Equal(now) || s.LastError != nil || s.Accepted != 1 || len(s.Warnings) != 1 || s.ClusterLost {
 		t.Errorf("after good text: %+v", s)
 	}
 	now = now.Add(time.Second)
 	refused(t, l, "garbage")
-	if s := l.Status(); s.Revision != "v1" || s.LastError == nil || s.LastErrorTime != now || s.LastSuccess == now {
+	if s := l.Status(); s.Revision != "v1" || s.LastError == nil || !s.LastErrorTime.Equal(now) || s.LastSuccess.Equal(now) {
 		t.Errorf("after garbage: %+v", s)
 	}
 	now = now.Add(time.Second)
 	update(t, l, `{"flowRules":[{"resource":"a"}]}`)
-	if s := l.Status(); len(s.Revision) != 32 || s.LastError != nil || s.LastSuccess != now || !s.ClusterLost {
+	if s := l.Status(); len(s.Revision) != 32 || s.LastError != nil || !s.LastSuccess.Equal(now) || !s.ClusterLost {
 		t.Errorf("after good text again: %+v", s)
 	}
 	if err := l.Deleted(t.Context()); err != nil {

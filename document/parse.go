@@ -133,8 +133,8 @@ func (p *parser) rules(m member, kind chain.Kind) {
 	case m.isArray():
 		p.section(m.name, kind, m.elements())
 	default:
-		err := p.fail(m, "must be an array, not %s", rulejson.Describe(m.raw))
-		p.breakSection(kind, err)
+		p.fail(m, "must be an array, not %s", rulejson.Describe(m.raw))
+		p.breakSection(kind, p.doc.Errors[len(p.doc.Errors)-1])
 	}
 }
 
@@ -219,9 +219,8 @@ func (p *parser) slots(m member) {
 }
 
 // fail notes an error about a member of the single document.
-func (p *parser) fail(m member, reason string, args ...any) *Error {
+func (p *parser) fail(m member, reason string, args ...any) {
 	err := &Error{Section: m.name, Index: -1, Reason: fmt.Sprintf(reason, args...), At: p.text.locate(m.offset)}
 	p.doc.broken[m.name] = true
 	p.doc.Errors = append(p.doc.Errors, err)
-	return err
 }

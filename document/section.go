@@ -75,12 +75,10 @@ func readRules[R ruleset.Rule[R]](p *parser, name string, to *Section[R], elemen
 	to.Items = make([]Item[R], len(elements))
 	for i, element := range elements {
 		item := Item[R]{Raw: element.raw, At: p.text.locate(element.offset)}
-		switch {
-		case marker == "":
-			item.Rule, item.Warnings, item.Err = sentinel(element.raw)
-		default:
-			item.Golang = true
+		if item.Golang = marker != ""; item.Golang {
 			item.Rule, item.Warnings, item.Err = readDialect(element, marker, sentinel, golang)
+		} else {
+			item.Rule, item.Warnings, item.Err = sentinel(element.raw)
 		}
 		if item.Err == nil {
 			item.Err = item.Rule.Validate()
@@ -98,8 +96,7 @@ func readRules[R ruleset.Rule[R]](p *parser, name string, to *Section[R], elemen
 // refuse notes that a rule is refused.
 func (p *parser) refuse(name string, index int, element node, resource string, err error) {
 	note := &Error{Section: name, Index: index, Resource: resource, Reason: err.Error(), At: p.text.locate(element.offset)}
-	var at *chain.MemberError
-	if errors.As(err, &at) {
+	if at, ok := errors.AsType[*chain.MemberError](err); ok {
 		note.Member, note.Reason = at.Member, at.Reason
 		note.At = p.text.locate(element.find(at.Member))
 	}

@@ -50,9 +50,8 @@ func (t text) check() *Error {
 	if err == nil {
 		return nil
 	}
-	var syntax *json.SyntaxError
 	offset := len(t.json)
-	if errors.As(err, &syntax) {
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 		offset = int(syntax.Offset) - 1 // the offset is behind the character at fault
 		if strings.Contains(syntax.Error(), "unexpected end") {
 			offset = len(t.json)

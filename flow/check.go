@@ -189,7 +189,7 @@ func (k *check) admitGap(c *chain.Context, s scope, w *stat.Window, count float6
 		last, ever := w.Latest()
 		return c.Count == 1 && (!ever || c.Now-last >= gap)
 	}
-	return c.Count == 1 && (c.Counted(w) || c.ReserveGap(w, gap))
+	return c.Count == 1 && c.ReserveGap(w, gap)
 }
 
 // admitConcurrency admits what keeps the calls in flight within the count. The call's count is compared, but

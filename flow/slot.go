@@ -45,7 +45,7 @@ func (s *Slot) NeedsMemory() bool { return s.derive().memory }
 // Checks returns a check for each rule that applies to the resource: rules without cluster mode first and, within
 // each part, those for named origins before those for all.
 func (s *Slot) Checks(resource *stat.Resource) []chain.Bound {
-	bounds := slices.Clone(s.set.Table().For(resource.RuleName))
+	bounds := slices.Clone(s.set.Table().Applying(resource.RuleName, resource.Shared))
 	slices.SortStableFunc(bounds, func(a, b *bound) int { return rank(a.Rule) - rank(b.Rule) })
 	p := &peers{}
 	checks := make([]chain.Bound, len(bounds))

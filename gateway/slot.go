@@ -37,7 +37,7 @@ type controllers map[*definition]*hotspot.Controller
 // Checks returns a check for each rule that applies to the resource.
 func (s *Slot) Checks(resource *stat.Resource) []chain.Bound {
 	kept, _ := resource.Attachment(s).(controllers)
-	next, _ := ruleset.Keep(kept, s.set.Known().For(resource.RuleName), func(b *bound) *hotspot.Controller {
+	next, _ := ruleset.Keep(kept, s.set.Known().Applying(resource.RuleName, resource.Shared), func(b *bound) *hotspot.Controller {
 		return hotspot.New(asParam(b.Rule))
 	})
 	if len(next) == 0 {
@@ -46,7 +46,7 @@ func (s *Slot) Checks(resource *stat.Resource) []chain.Bound {
 	}
 	resource.Attach(s, controllers(next))
 	var checks []chain.Bound
-	for _, b := range s.set.Table().For(resource.RuleName) {
+	for _, b := range s.set.Table().Applying(resource.RuleName, resource.Shared) {
 		k := &check{Limiter: hotspot.NewLimiter(next[b.Controller]), slot: s, rule: b.Rule}
 		k.matches = matcherOf(b.Rule.ParamItem)
 		k.err = chain.NewBlockError(chain.KindGateway, resource.Name, b.Rule, chain.ErrGateway, k)

@@ -46,7 +46,7 @@ type paramTable struct {
 // Checks returns a check for each rule that applies to the resource.
 func (s *Slot) Checks(resource *stat.Resource) []chain.Bound {
 	kept, _ := resource.Attachment(s).(tables)
-	next, _ := ruleset.Keep(kept, s.set.Known().For(resource.RuleName), func(b *bound) *paramTable {
+	next, _ := ruleset.Keep(kept, s.set.Known().Applying(resource.RuleName, resource.Shared), func(b *bound) *paramTable {
 		return &paramTable{controller: New(b.Rule)}
 	})
 	if len(next) == 0 {
@@ -55,7 +55,7 @@ func (s *Slot) Checks(resource *stat.Resource) []chain.Bound {
 	}
 	resource.Attach(s, tables(next))
 	var checks []chain.Bound
-	for _, b := range s.set.Table().For(resource.RuleName) {
+	for _, b := range s.set.Table().Applying(resource.RuleName, resource.Shared) {
 		table := next[b.Controller]
 		k := &check{Limiter: Limiter{table.controller}, slot: s, rule: b.Rule, table: table}
 		k.err = chain.NewBlockError(chain.KindParam, resource.Name, b.Rule, chain.ErrParam, k)
@@ -80,7 +80,7 @@ type Status struct {
 func (s *Slot) Status(resource *stat.Resource, now int64, k int) []Status {
 	kept, _ := resource.Attachment(s).(tables)
 	var list []Status
-	for _, b := range s.set.Table().For(resource.RuleName) {
+	for _, b := range s.set.Table().Applying(resource.RuleName, resource.Shared) {
 		t := kept[b.Controller]
 		if t == nil {
 			continue

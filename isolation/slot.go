@@ -22,7 +22,7 @@ func (s *Slot) Set() *ruleset.Set[Rule, struct{}] { return s.set }
 
 // Checks returns a check for each rule that applies to the resource.
 func (s *Slot) Checks(resource *stat.Resource) []chain.Bound {
-	bounds := s.set.Table().For(resource.RuleName)
+	bounds := s.set.Table().Applying(resource.RuleName, resource.Shared)
 	resource.UsePermits(len(bounds) > 0)
 	checks := make([]chain.Bound, len(bounds))
 	for i, b := range bounds {

@@ -121,13 +121,15 @@ func (c *Config) checkCaller(p *problems) {
 		p.add("origin.tls", "needs tls.clientCA, without which clients show no certificate")
 	}
 	for i, text := range c.Args {
-		if _, err := tidehttp.ParseArg(text); err != nil {
-			p.add(fmt.Sprintf("args[%d]", i), "%v", err)
+		at := fmt.Sprintf("args[%d]", i)
+		if _, err := tidehttp.ParseArg(text); err != nil && !p.about(at) {
+			p.add(at, "%v", err)
 		}
 	}
 	for i, text := range c.TrustedProxies {
-		if _, err := parseNetwork(text); err != nil {
-			p.add(fmt.Sprintf("trustedProxies[%d]", i), "%v", err)
+		at := fmt.Sprintf("trustedProxies[%d]", i)
+		if _, err := parseNetwork(text); err != nil && !p.about(at) {
+			p.add(at, "%v", err)
 		}
 	}
 }

@@ -11,8 +11,8 @@ import (
 // FuzzScenario plays whatever can be read as a scenario: no input may make the decoder or the engine panic or hang.
 func FuzzScenario(f *testing.F) {
 	for _, name := range []string{
-		"breaker-stale-completion", "interplay-two-waits", "prioritized-nodes", "param-negative-index", "system-load-bbr",
-		"authority-list-edges", "switch-off", "stats-clock-jump-back", "throttle-fractional", "warmup-1-p1-never-passes", "flow-regex",
+		"interplay-two-waits", "system-several-rules", "param-thread-collections", "breaker-regex", "breaker-clock-back",
+		"throttle-below-half-rejected-on-load", "warmup-throttle-zero-slope", "multi-rules-qps-thread",
 	} {
 		text, err := os.ReadFile(filepath.Join("testdata/golden", name+".json"))
 		if err != nil {
@@ -21,6 +21,7 @@ func FuzzScenario(f *testing.F) {
 		f.Add(text)
 	}
 	f.Add([]byte(scenario(passing, refused)))
+	f.Add([]byte(scenario(`{"atMs":1700000000400,"op":"burst","n":3,"resource":"r","prioritized":true,"everyMs":200,"expect":{}}`)))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		s, err := replay.Parse(text)
 		if err != nil {

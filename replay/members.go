@@ -26,9 +26,6 @@ func membersOf(text []byte) (*members, error) {
 	return m, nil
 }
 
-// has says whether a member is there and not taken.
-func (m *members) has(name string) bool { _, ok := m.left[name]; return ok }
-
 // take decodes a member into what to points at, if it is there.
 func (m *members) take(name string, to any) (there bool) {
 	text, there := m.left[name]

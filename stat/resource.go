@@ -13,6 +13,7 @@ import (
 type Resource struct {
 	Name     string
 	RuleName string // name under which rules are looked up: Name, but for a resource that stands for many
+	Shared   bool   // it stands for many names, to which rules apply by pattern only
 	Type     uint8  // classification given by the first call
 
 	tree     *Tree
@@ -27,7 +28,9 @@ type Resource struct {
 }
 
 // InitResource makes r, which must be zero, a resource of the tree that nobody has called yet.
+// A ruleName that is not the name makes it a shared one.
 func InitResource(r *Resource, tree *Tree, name, ruleName string, kind uint8) {
+	r.Shared = name != ruleName
 	r.Name, r.RuleName, r.Type, r.tree = name, ruleName, kind, tree
 }
 

@@ -16,7 +16,7 @@ import (
 type Window struct {
 	total  atomic.Int64 // of all buckets of the window
 	start  atomic.Int64 // of the current bucket, ns
-	last   atomic.Int64 // time of the latest reservation, for limits below one per window
+	last   atomic.Int64 // time of the latest admission by ReserveGap
 	length int64        // of a bucket, ns
 	count  int64        // buckets
 	lent   atomic.Bool  // whether future holds anything
@@ -56,27 +56,24 @@ func (w *Window) Reserve(now, n, room int64) (bucket int64, ok bool) {
 	}
 }
 
-// ReserveGap admits one reservation per gap, in ns, and counts n. The latest reservation of any kind counts.
-func (w *Window) ReserveGap(now, n, gap int64) (bucket, previous int64, ok bool) {
+// ReserveGap notes now as the time of the latest admission if the one before is at least gap ns ago. It counts nothing.
+func (w *Window) ReserveGap(now, gap int64) (previous int64, ok bool) {
 	for {
 		previous = w.last.Load()
-		if previous != never && now-previous < gap {
-			return 0, 0, false
+		if !GapOver(previous, now, gap) {
+			return 0, false
 		}
 		if w.last.CompareAndSwap(previous, now) {
-			return w.Add(now, n), previous, true
+			return previous, true
 		}
 	}
 }
 
-// UndoGap gives back a reservation of ReserveGap at time reserved, if none came since.
-func (w *Window) UndoGap(bucket, n, reserved, previous int64) {
-	w.last.CompareAndSwap(reserved, previous)
-	w.Undo(bucket, n)
-}
+// GapOver says whether an admission, as ReserveGap returns it, is at least gap ns before now.
+func GapOver(previous, now, gap int64) bool { return previous == never || now-previous >= gap }
 
-// Stamp notes a pass for ReserveGap that no limit below one per window decided.
-func (w *Window) Stamp(now int64) { w.last.Store(now) }
+// UndoGap gives back what ReserveGap noted at time reserved, if nobody came since.
+func (w *Window) UndoGap(reserved, previous int64) { w.last.CompareAndSwap(reserved, previous) }
 
 // Latest returns when ReserveGap last admitted a call, and whether it ever did.
 func (w *Window) Latest() (int64, bool) {

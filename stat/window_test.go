@@ -242,33 +242,39 @@ func TestReserveGap(t *testing.T) {
 	if _, ever := w.Latest(); ever {
 		t.Error("a new window says it admitted a call")
 	}
-	pass := func(at int64) (bucket, previous int64, ok bool) { return w.ReserveGap(epoch+at*ms, 1, 2*second) }
-	bucket, previous, ok := pass(0)
+	pass := func(at int64) (previous int64, ok bool) { return w.ReserveGap(epoch+at*ms, 2*second) }
+	previous, ok := pass(0)
 	if !ok {
 		t.Fatal("the first call was refused")
 	}
-	if _, _, ok := pass(1999); ok {
+	if _, ok := pass(1999); ok {
 		t.Error("1999 ms after the first one passed")
 	}
-	w.UndoGap(bucket, 1, epoch, previous)
 	if w.Total(epoch) != 0 {
-		t.Error("undone, but still counted")
+		t.Error("noting the time counted the call")
 	}
-	if _, _, ok := pass(1999); !ok {
+	w.UndoGap(epoch, previous)
+	if _, ever := w.Latest(); ever {
+		t.Error("undone, but there is a latest call")
+	}
+	if _, ok := pass(1999); !ok {
 		t.Error("refused though the call before was undone")
 	}
-	if _, _, ok := pass(3998); ok {
+	if _, ok := pass(3998); ok {
 		t.Error("1999 ms after the second one passed")
 	}
-	if _, _, ok := pass(3999); !ok {
+	if _, ok := pass(3999); !ok {
 		t.Error("refused 2000 ms after the second")
 	}
 	if last, ever := w.Latest(); !ever || last != epoch+3999*ms {
 		t.Errorf("latest is +%d", (last-epoch)/ms)
 	}
-	w.UndoGap(bucket, 0, epoch, previous) // too late: others came since
+	w.UndoGap(epoch, previous) // too late: others came since
 	if last, _ := w.Latest(); last != epoch+3999*ms {
 		t.Error("a late undo changed the latest call")
+	}
+	if stat.GapOver(epoch, epoch+second, 2*second) || !stat.GapOver(epoch, epoch+2*second, 2*second) || !stat.GapOver(previous, epoch, 1<<62) {
+		t.Error("GapOver")
 	}
 }
 

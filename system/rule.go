@@ -19,7 +19,7 @@ type Rule struct {
 	Tags        []string
 
 	HighestSystemLoad *float64 // one-minute load average
-	HighestCpuUsage   *float64 // 0 to 1; above 1 it is ignored
+	HighestCpuUsage   *float64 //nolint:revive // named like its JSON member; 0 to 1, above 1 it is ignored
 	QPS               *float64 // inbound calls per second, 0 refuses all
 	AvgRT             *int64   // average response time of inbound calls, in milliseconds
 	MaxThread         *int64   // inbound calls in flight
@@ -158,7 +158,7 @@ func (r Rule) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		rulejson.Common
 		HighestSystemLoad rulejson.Number `json:"highestSystemLoad"`
-		HighestCpuUsage   rulejson.Number `json:"highestCpuUsage"`
+		HighestCPUUsage   rulejson.Number `json:"highestCpuUsage"`
 		QPS               rulejson.Number `json:"qps"`
 		AvgRT             int64           `json:"avgRt"`
 		MaxThread         int64           `json:"maxThread"`

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"sync"
 
 	"github.com/tidegate-go/tidegate"
 )
@@ -52,10 +53,9 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	entry, err := g.enter(r)
-	var blocked *tidegate.BlockError
 	switch {
-	case errors.As(err, &blocked):
-		g.block(w, r, blocked)
+	case err != nil:
+		g.refuse(w, r, err)
 	case entry == tidegate.Entry{}: // protection is off
 		g.next.ServeHTTP(w, r)
 	default:
@@ -63,15 +63,40 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// refuse answers a request that a rule refused. An error of another kind is no reason to refuse one.
+func (g *guard) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	var blocked *tidegate.BlockError
+	if errors.As(err, &blocked) {
+		g.block(w, r, blocked)
+		return
+	}
+	g.next.ServeHTTP(w, r)
+}
+
 // enter describes the request to the engine.
 func (g *guard) enter(r *http.Request) (tidegate.Entry, error) {
 	var values [inlineWildcards]string
-	var args [inlineArgs]tidegate.Arg
 	t := g.routes.of(r, values[:0])
 	call := g.call(r)
 	call.Inbound = true
-	call.Args = g.appendArgs(args[:0], r, t)
+	args := borrowArgs()
+	defer args.giveBack()
+	call.Args = g.appendArgs(args.list[:0], r, t)
 	return g.engine.Enter(r.Context(), g.name(r, t), call)
+}
+
+// argList is room for the arguments of a call. The engine copies them.
+type argList struct{ list [inlineArgs]tidegate.Arg }
+
+var argLists = sync.Pool{New: func() any { return new(argList) }} //nolint:gochecknoglobals // scratch memory, holds nothing
+
+func borrowArgs() *argList {
+	return argLists.Get().(*argList) //nolint:errcheck // the pool holds nothing else
+}
+
+func (l *argList) giveBack() {
+	clear(l.list[:])
+	argLists.Put(l)
 }
 
 // call fills in what servers and clients have in common.
@@ -107,13 +132,22 @@ func (g *guard) name(r *http.Request, t route) string {
 	return g.routes.resource(r, t)
 }
 
+// exchange is what the middleware adds to a request, in one allocation.
+type exchange struct {
+	response response
+	context  requestContext
+}
+
 // serve runs the handler and ends the call with its outcome. A panic is not recovered, so that it goes on as it is.
 func (g *guard) serve(w http.ResponseWriter, r *http.Request, entry tidegate.Entry) {
-	seen := &response{ResponseWriter: w}
-	if g.exitOnUpgrade {
-		seen.entry = entry
+	x := &exchange{
+		response: response{ResponseWriter: w},
+		context:  requestContext{tidegate.ContextWith(r.Context(), entry), entry},
 	}
-	inner := r.WithContext(contextWith(r.Context(), entry))
+	if g.exitOnUpgrade {
+		x.response.entry = entry
+	}
+	inner := r.WithContext(&x.context)
 	returned := false
 	defer func() {
 		r.Pattern = inner.Pattern // for middleware further out, such as access logs
@@ -121,9 +155,9 @@ func (g *guard) serve(w http.ResponseWriter, r *http.Request, entry tidegate.Ent
 			entry.Exit(left(r, ErrPanicked))
 		}
 	}()
-	g.next.ServeHTTP(seen.writer(), inner)
+	g.next.ServeHTTP(x.response.writer(), inner)
 	returned = true
-	entry.Exit(g.outcome(r, seen.status))
+	entry.Exit(g.outcome(r, x.response.status))
 }
 
 // outcome judges how the request ended.
@@ -142,17 +176,13 @@ func left(r *http.Request, err error) error {
 	return err
 }
 
-// requestContext adds the entry to a context in one allocation.
+// requestContext adds the entry to a context.
 type requestContext struct {
 	context.Context //nolint:containedctx // it is a context
 	entry           tidegate.Entry
 }
 
 type entryKey struct{}
-
-func contextWith(ctx context.Context, entry tidegate.Entry) context.Context {
-	return &requestContext{tidegate.ContextWith(ctx, entry), entry}
-}
 
 // Value returns the entry for its own key.
 func (c *requestContext) Value(key any) any {

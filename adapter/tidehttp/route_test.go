@@ -119,7 +119,7 @@ func TestResourceByOption(t *testing.T) {
 	e := newEngine(t, tidegate.WithCheck(seen))
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /users/{id}", func(http.ResponseWriter, *http.Request) {})
-	ids := map[string]string{"/users/{id}": "users"}
+	ids := map[string]string{"GET /users/{id}": "users"}
 	h := tidehttp.Middleware(
 		tidehttp.WithEngine(e),
 		tidehttp.WithRouteName(func(_ *http.Request, pattern string) string { return ids[pattern] }),

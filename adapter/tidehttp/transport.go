@@ -41,9 +41,8 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return t.next.RoundTrip(r)
 	}
 	entry, err := t.enter(r)
-	var blocked *tidegate.BlockError
-	if errors.As(err, &blocked) {
-		return t.refuse(r, blocked)
+	if err != nil {
+		return t.refuse(r, err)
 	}
 	sent := false
 	defer func() {
@@ -65,9 +64,10 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 func (t *transport) enter(r *http.Request) (tidegate.Entry, error) {
-	var args [inlineArgs]tidegate.Arg
 	call := t.call(r)
-	call.Args = args[:0]
+	args := borrowArgs()
+	defer args.giveBack()
+	call.Args = args.list[:0]
 	for i := range t.args {
 		call.Args = append(call.Args, t.arg(&t.args[i], r))
 	}
@@ -88,8 +88,13 @@ func (t *transport) name(r *http.Request) string {
 	return Method(r.Method) + ":" + host + template
 }
 
-// refuse answers a request that is not sent. A RoundTripper always closes the body.
-func (t *transport) refuse(r *http.Request, blocked *tidegate.BlockError) (*http.Response, error) {
+// refuse answers a request that a rule refused, and sends one that another error is about. A RoundTripper always closes
+// the body.
+func (t *transport) refuse(r *http.Request, err error) (*http.Response, error) {
+	var blocked *tidegate.BlockError
+	if !errors.As(err, &blocked) {
+		return t.next.RoundTrip(r)
+	}
 	if r.Body != nil {
 		_ = r.Body.Close()
 	}

@@ -15,23 +15,24 @@ import (
 type Figure struct {
 	Name    string
 	Unit    string
+	Slow    bool // takes a minute
 	Measure func() (float64, error)
 }
 
 // All returns every figure. The names are distinct.
 func All() []Figure {
 	return []Figure{
-		{"memory/touched-resource", "B", func() (float64, error) { return Touched(resources) }},
-		{"memory/idle-resource", "B", func() (float64, error) { return Idle(resources) }},
-		{"memory/busy-resource", "B", func() (float64, error) { return Busy(resources, 2) }},
-		{"memory/hot-value", "B", func() (float64, error) { return HotValue(20_000) }},
-		{"memory/new-names-growth", "B", func() (float64, error) { return NewNamesGrowth(10_000, 1_000_000) }},
-		{"memory/day-of-new-names-growth", "B", func() (float64, error) { return Days(24*time.Hour, 5_000) }},
-		{"memory/replaced-rules-growth", "B", func() (float64, error) { return ReplacedRules(10_000) }},
-		{"time/new-names-ratio", "x", func() (float64, error) { return NewNamesRatio(10_000, 1_000_000) }},
-		{"rules/load-100k", "s", func() (float64, error) { return LoadRules(100_000) }},
-		{"rules/update-10k-p99.9", "ms", func() (float64, error) { return UpdateLatency(10_000, 2*time.Second) }},
-		{"idle/cpu-10k-resources", "%", func() (float64, error) { return IdleCPU(resources) }},
+		{Name: "memory/touched-resource", Unit: "B", Measure: func() (float64, error) { return Touched(resources) }},
+		{Name: "memory/idle-resource", Unit: "B", Measure: func() (float64, error) { return Idle(resources) }},
+		{Name: "memory/busy-resource", Unit: "B", Measure: func() (float64, error) { return Busy(resources, 2) }},
+		{Name: "memory/hot-value", Unit: "B", Measure: func() (float64, error) { return HotValue(20_000) }},
+		{Name: "memory/new-names-growth", Unit: "B", Measure: func() (float64, error) { return NewNamesGrowth(10_000, 1_000_000) }},
+		{Name: "memory/day-of-new-names-growth", Unit: "B", Slow: true, Measure: func() (float64, error) { return Days(24*time.Hour, 5_000) }},
+		{Name: "memory/replaced-rules-growth", Unit: "B", Measure: func() (float64, error) { return ReplacedRules(10_000) }},
+		{Name: "time/new-names-ratio", Unit: "x", Measure: func() (float64, error) { return NewNamesRatio(10_000, 1_000_000) }},
+		{Name: "rules/load-100k", Unit: "s", Measure: func() (float64, error) { return LoadRules(100_000) }},
+		{Name: "rules/update-10k-p99.9", Unit: "ms", Measure: func() (float64, error) { return UpdateLatency(10_000, 2*time.Second) }},
+		{Name: "idle/cpu-10k-resources", Unit: "%", Measure: func() (float64, error) { return IdleCPU(resources) }},
 	}
 }
 

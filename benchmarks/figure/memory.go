@@ -100,25 +100,28 @@ func HotValue(n int) (float64, error) {
 	return (after - before) / float64(n), nil
 }
 
-// ReplacedRules returns by how much the heap grows while n rules in use are replaced five times by others, after they
-// were replaced once.
+// ReplacedRules returns by how much the heap grows while n rules in use are replaced by others, after they were
+// replaced until all buckets of the windows had been used.
 func ReplacedRules(n int) (float64, error) {
-	e, err := tidegate.New()
+	c := newClock()
+	e, err := engineOn(c)
 	if err != nil {
 		return 0, err
 	}
 	defer e.Close() //nolint:errcheck // it returns nil
+	const warm, generations = 8, 16
 	var size float64
-	for generation := range 7 {
+	for generation := range generations {
+		if generation == warm {
+			size = heap()
+		}
 		if err := loadFlow(e, n, float64(generation+1)*1e9); err != nil {
 			return 0, err
 		}
 		for i := range n {
 			call(e, resourceName(i))
 		}
-		if generation == 1 {
-			size = heap()
-		}
+		c.advance(250 * time.Millisecond)
 	}
 	after := heap()
 	runtime.KeepAlive(e)

@@ -70,7 +70,7 @@ func Days(length time.Duration, perMinute int) (float64, error) {
 		return 0, err
 	}
 	defer e.Close() //nolint:errcheck // it returns nil
-	const steps = 6 // per minute, each with a pass of maintenance
+	const steps = 2 // per minute, each with a pass of maintenance
 	var early float64
 	name := 0
 	for minute := range int(length / time.Minute) {

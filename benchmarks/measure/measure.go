@@ -1,12 +1,11 @@
 // Package measure times a case so that other work on the machine matters little. It takes short slices, each between
-// two readings of a yardstick: the cost of one time.Since, measured on as many goroutines. A slice whose yardstick did not get its cores
-// is dropped, CPU time stands for time, and the slice's cost is told in units of its own yardstick.
+// two readings of a yardstick: the cost of one time.Since, on as many goroutines. A slice whose yardstick did not get
+// its cores can be told from others, CPU time stands for time, and a slice's cost is read in units of its yardstick.
 package measure
 
 import (
 	"errors"
 	"fmt"
-	"math"
 	"runtime"
 	"slices"
 	"sync"
@@ -20,20 +19,18 @@ import (
 type Options struct {
 	Cores  int           // goroutines, and GOMAXPROCS
 	Slice  time.Duration // length of a slice
-	Slices int           // clean slices wanted
+	Slices int           // steady slices wanted
 	Limit  time.Duration // take no further slice after so long
 }
 
-// Result is the median over a case's clean slices, or over all of them if none was clean.
-type Result struct {
-	NS     float64 `json:"ns"`     // CPU time of the process per call
-	Units  float64 `json:"units"`  // CPU time per call over the unit beside it
-	Wall   float64 `json:"wall"`   // time per call of all goroutines together, over the unit beside it
-	Unit   float64 `json:"unit"`   // CPU time of one time.Since, ns
+// Slice is what one slice measured. All costs are per call, in nanoseconds.
+type Slice struct {
+	CPU    float64 `json:"cpu"`    // of the whole process
+	Wall   float64 `json:"wall"`   // of all goroutines together: two that do not hinder each other halve it
+	Unit   float64 `json:"unit"`   // CPU time of one time.Since, beside it
 	Allocs float64 `json:"allocs"` // per call
 	Bytes  float64 `json:"bytes"`  // allocated per call
-	Clean  int     `json:"clean"`  // clean slices
-	All    int     `json:"all"`
+	Steady bool    `json:"steady"` // the yardsticks before and after had their cores, and agree
 }
 
 const (
@@ -44,12 +41,12 @@ const (
 )
 
 // Run measures the case. It sets GOMAXPROCS of the process.
-func Run(c guard.Case, o Options) (Result, error) {
+func Run(c guard.Case, o Options) ([]Slice, error) {
 	runtime.GOMAXPROCS(o.Cores)
 	n := c.Size()
 	g, stop, err := c.New(n)
 	if err != nil {
-		return Result{}, fmt.Errorf("setting up %s: %w", c.Name, err)
+		return nil, fmt.Errorf("setting up %s: %w", c.Name, err)
 	}
 	if stop != nil {
 		defer stop()
@@ -65,9 +62,9 @@ func Run(c guard.Case, o Options) (Result, error) {
 	runtime.GC()
 	all := s.take(o)
 	if wrong := s.wrong.Load(); wrong > 0 {
-		return Result{}, fmt.Errorf("%s: %d calls were decided the other way", c.Name, wrong)
+		return nil, fmt.Errorf("%s: %d calls were decided the other way", c.Name, wrong)
 	}
-	return summarize(all)
+	return all, nil
 }
 
 // newWork returns the guarded work, which does nothing.
@@ -96,32 +93,27 @@ type series struct {
 	wrong   atomic.Int64
 }
 
-type slice struct {
-	ns, wall, unit, allocs, bytes float64
-	clean                         bool
-}
-
-func (s *series) take(o Options) []slice {
+func (s *series) take(o Options) []Slice {
 	calls := s.calibrate(s.calls, o.Slice)
 	readings := s.calibrate(s.clocks, yardstick)
 	begin := time.Now()
-	var all []slice
-	clean := 0
+	var all []Slice
+	steady := 0
 	before := s.time(s.clocks, readings)
-	for clean < o.Slices && (len(all) == 0 || time.Since(begin) < o.Limit) {
+	for steady < o.Slices && (len(all) == 0 || time.Since(begin) < o.Limit) {
 		var start, end runtime.MemStats
 		runtime.ReadMemStats(&start)
 		cost := s.time(s.calls, calls)
 		runtime.ReadMemStats(&end)
 		after := s.time(s.clocks, readings)
-		one := slice{
-			ns: cost.cpu, wall: cost.wall, unit: (before.cpu + after.cpu) / 2,
-			allocs: float64(end.Mallocs-start.Mallocs) / float64(calls),
-			bytes:  float64(end.TotalAlloc-start.TotalAlloc) / float64(calls),
-			clean:  min(before.share, after.share) >= gotCores && max(before.cpu, after.cpu) <= drift*min(before.cpu, after.cpu),
+		one := Slice{
+			CPU: cost.cpu, Wall: cost.wall, Unit: (before.cpu + after.cpu) / 2,
+			Allocs: float64(end.Mallocs-start.Mallocs) / float64(calls),
+			Bytes:  float64(end.TotalAlloc-start.TotalAlloc) / float64(calls),
+			Steady: min(before.share, after.share) >= gotCores && max(before.cpu, after.cpu) <= drift*min(before.cpu, after.cpu),
 		}
-		if one.clean {
-			clean++
+		if one.Steady {
+			steady++
 		}
 		all = append(all, one)
 		before = after
@@ -199,31 +191,6 @@ func (s *series) clocks(worker, n int) {
 	if sum < 0 {
 		s.wrong.Add(1)
 	}
-}
-
-func summarize(all []slice) (Result, error) {
-	used := slices.DeleteFunc(slices.Clone(all), func(s slice) bool { return !s.clean })
-	r := Result{Clean: len(used), All: len(all)}
-	if len(used) == 0 {
-		used = all
-	}
-	column := func(f func(slice) float64) float64 {
-		values := make([]float64, len(used))
-		for i, s := range used {
-			values[i] = f(s)
-		}
-		return Median(values)
-	}
-	r.NS = column(func(s slice) float64 { return s.ns })
-	r.Units = column(func(s slice) float64 { return s.ns / s.unit })
-	r.Wall = column(func(s slice) float64 { return s.wall / s.unit })
-	r.Unit = column(func(s slice) float64 { return s.unit })
-	r.Allocs = column(func(s slice) float64 { return s.allocs })
-	r.Bytes = column(func(s slice) float64 { return s.bytes })
-	if math.IsNaN(r.Units) || math.IsInf(r.Units, 0) {
-		return r, errors.New("the process's CPU time cannot be read here")
-	}
-	return r, nil
 }
 
 // Median returns the middle of the values, 0 without any.

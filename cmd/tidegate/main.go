@@ -27,6 +27,7 @@ func commands() []command {
 	return []command{
 		{"rules", "check and convert rule documents", rules},
 		{"trace", "replay recorded decisions on the engine", traceCommand},
+		{"wrap", "generate guarded implementations of Go interfaces", wrapCommand},
 	}
 }
 

@@ -46,7 +46,7 @@ func rulesConvert(args []string, stdout, stderr io.Writer) int {
 	for _, loss := range losses {
 		say(stderr, "not expressible: %v", loss)
 	}
-	if code := writeFiles(files, *dir, stdout, stderr); code != exitOK {
+	if code := writeRules(files, *dir, stdout, stderr); code != exitOK {
 		return code
 	}
 	if len(losses) > 0 && !*lossy {
@@ -55,10 +55,10 @@ func rulesConvert(args []string, stdout, stderr io.Writer) int {
 	return exitOK
 }
 
-// writeFiles writes the results into the directory, or a single one to standard output if none is given.
-func writeFiles(files []convert.File, dir string, stdout, stderr io.Writer) int {
+// writeRules writes the results into the directory, or a single one to standard output if none is given.
+func writeRules(files []convert.File, dir string, stdout, stderr io.Writer) int {
 	if dir == "" {
-		return writeOne(files, stdout, stderr)
+		return writeOnlyRules(files, stdout, stderr)
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // a directory of documents that others read
 		say(stderr, "%v", err)
@@ -73,7 +73,7 @@ func writeFiles(files []convert.File, dir string, stdout, stderr io.Writer) int 
 	return exitOK
 }
 
-func writeOne(files []convert.File, stdout, stderr io.Writer) int {
+func writeOnlyRules(files []convert.File, stdout, stderr io.Writer) int {
 	if len(files) > 1 {
 		names := make([]string, len(files))
 		for i, file := range files {

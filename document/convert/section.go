@@ -7,7 +7,6 @@ import (
 
 	"github.com/tidegate-go/tidegate/chain"
 	"github.com/tidegate-go/tidegate/document"
-	"github.com/tidegate-go/tidegate/internal/ruleset"
 )
 
 // element is a valid rule on its way.
@@ -22,7 +21,7 @@ type element struct {
 type writer[R any] func(e element, rule R)
 
 // addSection converts the rules of a kind; golang is nil where sentinel-golang has no such kind.
-func addSection[R ruleset.Rule[R]](c *conversion, d *document.Document, kind chain.Kind, section document.Section[R], golang writer[R]) {
+func addSection[R interface{ Head() chain.Head }](c *conversion, d *document.Document, kind chain.Kind, section document.Section[R], golang writer[R]) {
 	if section.Err != nil {
 		c.lose(chain.KindCustom, 0, "", "", "%v", section.Err)
 	}
@@ -78,9 +77,9 @@ func golangName(kind chain.Kind) string {
 
 // wanted says whether a rule goes into the result, and lists it if it should but cannot.
 func (c *conversion) wanted(d *document.Document, e element, err error) bool {
-	var at *chain.MemberError
+	at, isMember := errors.AsType[*chain.MemberError](err)
 	switch on, given := d.Slots[e.kind]; {
-	case errors.As(err, &at):
+	case isMember:
 		c.drop(e, at.Member, "%s", at.Reason)
 	case err != nil:
 		c.drop(e, "", "%v", err)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 	"math/big"
+	"slices"
 	"strings"
 
 	"github.com/tidegate-go/tidegate/chain"
@@ -185,10 +186,8 @@ func Enum[E Numbered](o *Object, name string, to *E, values ...E) {
 
 // CheckEnum refuses a Go value that is none of the enum's.
 func CheckEnum[E Numbered](name string, value E, values ...E) error {
-	for _, v := range values {
-		if v == value {
-			return nil
-		}
+	if slices.Contains(values, value) {
+		return nil
 	}
 	return chain.Refuse(name, "unknown value %v", value)
 }

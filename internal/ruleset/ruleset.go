@@ -58,6 +58,15 @@ func (t *Table[R, C]) For(resource string) []*Bound[R, C] {
 	return append(slices.Clip(found), t.Matching(resource)...)
 }
 
+// Applying returns the rules in force for a resource of that name, or, if shared, for one that stands for many names
+// to which the same patterns apply.
+func (t *Table[R, C]) Applying(name string, shared bool) []*Bound[R, C] {
+	if shared {
+		return t.Matching(name)
+	}
+	return t.For(name)
+}
+
 // Matching returns the rules whose pattern matches the resource, in load order.
 func (t *Table[R, C]) Matching(resource string) (found []*Bound[R, C]) {
 	for _, b := range t.patterns {
@@ -140,7 +149,11 @@ func (s *Set[R, C]) OnChange(f func(Change)) {
 }
 
 // Subscribe calls f with a copy of the rules in force after every change, and returns a function that ends that.
+// A nil f is never called.
 func (s *Set[R, C]) Subscribe(f func([]R)) (cancel func()) {
+	if f == nil {
+		return func() {}
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	id := s.nextID

@@ -11,13 +11,15 @@ type (
 		comparable
 		Do() error
 	}
-	Embeds  interface{ Undefined }
-	Deep    interface{ Embeds }
-	Param   interface{ Do(a int, x *Undefined) error }
-	Missing interface{ Do() missing.T }
-	Blank[_ any] interface{ Do() error }
+	Embeds interface{ Undefined }
+	Deep   interface{ Embeds }
+	Param  interface {
+		Do(a int, x *Undefined) error
+	}
+	Missing            interface{ Do() missing.T }
+	Blank[_ any]       interface{ Do() error }
 	Shadow[string any] interface{ Do(string) error }
-	Fine    interface{ Do() error }
+	Fine               interface{ Do() error }
 )
 
 func Function() {}

@@ -98,7 +98,7 @@ func (g *guardedLookup) do2(ctx context.Context, name string, args []tidegate.Ar
 }
 
 // do makes a guarded call of the implementation's method.
-func (g *guardedLookup) do(guard key, resource key) (err error) {
+func (g *guardedLookup) do(guard level, resource key) (err error) {
 	err = g.do2(context.Background(), "lookup.do", []tidegate.Arg{tidegate.Any("guard", guard), tidegate.Any("resource", resource)}, func(context.Context) error {
 		err = g.next2.do(guard, resource)
 		return err

@@ -38,10 +38,11 @@ type HTTPCache interface {
 type lookup interface {
 	find(ctx context.Context, k key) (entry, error)
 	next() entry
-	do(guard, resource key) error
+	do(guard level, resource key) error
 }
 
 type (
 	key   struct{ name string }
 	entry struct{ value int }
+	level int
 )

@@ -1,0 +1,36 @@
+package benchmarks_test
+
+import (
+	"testing"
+
+	"github.com/tidegate-go/tidegate/benchmarks/rows"
+)
+
+// Every row of this project passes or refuses its calls without an allocation. The table of 20,000 hot values must
+// keep each new one of a million, so that row is not among them.
+func TestAllocsPerCall(t *testing.T) {
+	if raceDetector {
+		t.Skip("the race detector allocates")
+	}
+	const makesValues = "tidegate/hotspot-qps-1m-keys"
+	for _, c := range rows.Tidegate() {
+		if c.Name == makesValues {
+			continue
+		}
+		t.Run(c.Name, func(t *testing.T) {
+			g, stop, err := c.New(c.Size())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer stop()
+			nothing := func() error { return nil }
+			for i := range c.Size() {
+				_ = g.Do(0, uint64(i), nothing)
+			}
+			i := uint64(0)
+			if n := testing.AllocsPerRun(2000, func() { _ = g.Do(0, i, nothing); i++ }); n != 0 {
+				t.Errorf("%v allocations per call, want none", n)
+			}
+		})
+	}
+}

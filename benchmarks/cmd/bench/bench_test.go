@@ -1,0 +1,137 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tidegate-go/tidegate/benchmarks/figure"
+	"github.com/tidegate-go/tidegate/benchmarks/measure"
+	"github.com/tidegate-go/tidegate/benchmarks/rows"
+)
+
+// of makes a sample whose slices cost so many units of 20 ns.
+func of(units ...float64) sample {
+	var s sample
+	for _, u := range units {
+		s.Slices = append(s.Slices, measure.Slice{CPU: 20 * u, Wall: 20 * u, Unit: 20, Steady: true})
+	}
+	return s
+}
+
+func TestBudgetsNameRows(t *testing.T) {
+	t.Parallel()
+	for _, b := range budgets() {
+		for _, r := range b.rows {
+			_, isCase := rows.Find(r.name)
+			_, isFigure := figure.Find(r.name)
+			if r.name != gatewayRatio && (r.cores > 0) != isCase || (r.cores == 0 && r.name != gatewayRatio) != isFigure {
+				t.Errorf("budget %q: there is no row %v", b.what, r)
+			}
+		}
+	}
+}
+
+func TestMedianOfCleanSlices(t *testing.T) {
+	t.Parallel()
+	r := row{"a", 1}
+	crowded := of(9, 9)
+	for i := range crowded.Slices {
+		crowded.Slices[i].Unit = 30
+	}
+	unsteady := of(100)
+	unsteady.Slices[0].Steady = false
+	table := table{r: {of(4, 5, 6), of(7, 7, 7), of(2), crowded, unsteady}}
+	if got, clean := table.value(r); got != 5 || !clean {
+		t.Errorf("value %v, clean %v, want 5 of the three clean samples", got, clean)
+	}
+	if n := len(table.clean(r)); n != 3 {
+		t.Errorf("%d clean samples, want 3", n)
+	}
+}
+
+func TestUncleanRowIsMarked(t *testing.T) {
+	t.Parallel()
+	crowded := of(9)
+	crowded.Slices[0].Unit = 30
+	table := table{{"a", 1}: {of(4)}, {"b", 1}: {crowded}}
+	if got, clean := table.value(row{"b", 1}); got != 6 || clean {
+		t.Errorf("value %v, clean %v, want 6 and not clean", got, clean)
+	}
+}
+
+func TestJudge(t *testing.T) {
+	t.Parallel()
+	r := row{"a", 1}
+	most := budget{rows: []row{r}, value: first, limit: 4}
+	least := budget{rows: []row{r}, value: first, limit: 4, atLeast: true}
+	for _, c := range []struct {
+		b    budget
+		got  float64
+		want state
+	}{
+		{most, 4, stateMet}, {most, 4.5, stateNear}, {most, 4.61, stateMissed},
+		{least, 4, stateMet}, {least, 3.5, stateNear}, {least, 3.4, stateMissed},
+	} {
+		if v := c.b.judge(table{r: {of(c.got)}}, 1.15); v.state != c.want {
+			t.Errorf("%v against %v (at least: %v): %s, want %s", c.got, c.b.limit, c.b.atLeast, v.state, c.want)
+		}
+	}
+	if v := most.judge(table{}, 1.15); v.state != stateUnmeasured {
+		t.Errorf("without a sample: %s", v.state)
+	}
+}
+
+func TestJudgeAllocs(t *testing.T) {
+	t.Parallel()
+	s := of(4)
+	s.Slices[0].Allocs = 1
+	if v := judgeAllocs(table{{"tidegate/x", 1}: {s}}); v.state != stateMissed {
+		t.Errorf("one allocation per call: %s", v.state)
+	}
+	if v := judgeAllocs(table{{"tidegate/x", 1}: {of(4)}, {"peer/x", 1}: {s}}); v.state != stateMet {
+		t.Errorf("a peer's allocation: %s", v.state)
+	}
+}
+
+func TestReportHasEveryBudget(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	table := table{one("tidegate/no-rule"): {of(3.5)}}
+	report(&out, table, judge(table, 1.15))
+	for _, want := range []string{"| no rule | 3.5 | at most 4 | units | met |", "| tidegate/no-rule | 70 | 3.5 |"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the report lacks %q:\n%s", want, out.String())
+		}
+	}
+}
+
+func TestGatewayOutput(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "out")
+	text := "goos: linux\nBenchmarkGateway \t 40\t 1234 ns/op\t 0.95 gateway/ratio\nPASS\n"
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	table := table{}
+	if err := table.readGateway(path); err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := table.value(row{gatewayRatio, 0}); got != 0.95 {
+		t.Errorf("ratio %v, want 0.95", got)
+	}
+}
+
+func TestShortRunHasNoSlowRow(t *testing.T) {
+	t.Parallel()
+	jobs := rowsToMeasure(true, everything())
+	if slices.ContainsFunc(jobs, func(r row) bool { return isSlow(r.name) }) || len(jobs) >= len(rowsToMeasure(false, everything())) {
+		t.Error("the short run is not short")
+	}
+}
+
+func everything() *regexp.Regexp { return regexp.MustCompile("") }

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/tidegate-go/tidegate/benchmarks/figure"
+	"github.com/tidegate-go/tidegate/benchmarks/measure"
+	"github.com/tidegate-go/tidegate/benchmarks/rows"
+)
+
+// sample is what one process measured: slices of a case, or a figure.
+type sample struct {
+	Slices []measure.Slice `json:"slices,omitempty"`
+	Value  float64         `json:"value"`
+}
+
+// measureOne measures one row in this process.
+func measureOne(out io.Writer, name string, cores int, short bool) error {
+	if f, ok := figure.Find(name); ok {
+		value, err := f.Measure()
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		return json.NewEncoder(out).Encode(sample{Value: value})
+	}
+	c, ok := rows.Find(name)
+	if !ok {
+		return fmt.Errorf("there is no row %q", name)
+	}
+	o := measure.Options{Cores: cores, Slice: 8 * time.Millisecond, Slices: 9, Limit: 400 * time.Millisecond}
+	if short {
+		o.Slices, o.Limit = 5, 250*time.Millisecond
+	}
+	if cores > 1 {
+		o.Limit *= 4 // clean slices are rarer
+	}
+	slices, err := measure.Run(c, o)
+	if err != nil {
+		return err
+	}
+	return json.NewEncoder(out).Encode(sample{Slices: slices})
+}

@@ -1,0 +1,88 @@
+// Bench measures a guarded call beside its peers and compares the figures with the project's budgets.
+//
+//	bench [-rounds 5] [-short] [-only REGEXP] [-tolerance 1.5] [-results FILE] [-gateway FILE]
+//
+// Every row is measured in a process of its own, in rounds whose order is shuffled, until it has -rounds clean
+// samples; a sample is clean if the yardstick beside it had its cores. The tables show medians. The exit code is 1
+// if a budget is missed by more than the tolerance, 2 if something could not be measured.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"time"
+)
+
+type options struct {
+	rounds    int
+	short     bool
+	only      string
+	limit     time.Duration
+	tolerance float64
+	results   string
+	gateway   string
+}
+
+func main() {
+	var o options
+	flag.IntVar(&o.rounds, "rounds", 5, "clean samples per row; with -short one round is all there is")
+	flag.BoolVar(&o.short, "short", false, "one round of the rows that budgets need, without slow figures")
+	flag.StringVar(&o.only, "only", "", "measure only the rows whose name matches this `regexp`")
+	flag.DurationVar(&o.limit, "time", 20*time.Minute, "begin no round after so long")
+	flag.Float64Var(&o.tolerance, "tolerance", 1.5, "fail if a budget is missed by more than this `factor`")
+	flag.StringVar(&o.results, "results", "", "write the tables to this `file` as well")
+	flag.StringVar(&o.gateway, "gateway", "", "output `file` of the gateway's benchmark, for its row")
+	child := flag.String("measure", "", "measure this one `row` in this process and print it as JSON")
+	cores := flag.Int("cores", 1, "with -measure: on how many cores")
+	flag.Parse()
+	if *child != "" {
+		exit(measureOne(os.Stdout, *child, *cores, o.short), 2)
+		return
+	}
+	missed, err := run(os.Stdout, os.Stderr, o)
+	exit(err, 2)
+	if missed > 0 {
+		exit(fmt.Errorf("%d budgets missed by more than %.0f %%", missed, 100*(o.tolerance-1)), 1)
+	}
+}
+
+func exit(err error, code int) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(code) //nolint:forbidigo // a command ends its process
+	}
+}
+
+// run measures, prints the tables and returns how many budgets were missed.
+func run(out, progress io.Writer, o options) (missed int, err error) {
+	filter, err := regexp.Compile(o.only)
+	if err != nil {
+		return 0, fmt.Errorf("-only: %w", err)
+	}
+	jobs := rowsToMeasure(o.short, filter)
+	t := table{}
+	if o.gateway != "" {
+		if err := t.readGateway(o.gateway); err != nil {
+			return 0, err
+		}
+	}
+	if err := t.measure(jobs, o, progress); err != nil {
+		return 0, err
+	}
+	verdicts := judge(t, o.tolerance)
+	report(out, t, verdicts)
+	if o.results != "" {
+		if err := writeResults(o.results, t, verdicts); err != nil {
+			return 0, err
+		}
+	}
+	for _, v := range verdicts {
+		if v.state == stateMissed {
+			missed++
+		}
+	}
+	return missed, nil
+}

@@ -1,3 +1,0 @@
-package syntax
-
-type Store interface { Do( error }
