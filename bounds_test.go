@@ -78,7 +78,7 @@ func TestOverflowFollowsTheRules(t *testing.T) {
 
 func TestCapHoldsUnderConcurrency(t *testing.T) {
 	t.Parallel()
-	for range 20 {
+	for range 8 {
 		g := newGuard(t, tidegate.WithMaxResources(10), tidegate.WithMaxOrigins(5), tidegate.WithMaxContexts(5))
 		var wg sync.WaitGroup
 		for w := range 16 {
@@ -260,14 +260,14 @@ func TestMaintainConcurrently(t *testing.T) {
 func TestMillionNames(t *testing.T) { // not parallel: it looks at the heap
 	names := 1_000_000
 	if raceEnabled {
-		names = 50_000
+		names = 20_000
 	}
 	g := newGuard(t, tidegate.WithMaxResources(1_000))
 	run := func(from, to int) {
 		for i := from; i < to; i++ {
 			entry, _ := g.enter(fmt.Sprint("user/", i))
 			entry.Exit(nil)
-			if i%10_000 == 0 {
+			if i%2_000 == 0 {
 				g.clock.Advance(time.Second)
 				g.Maintain()
 			}

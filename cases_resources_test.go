@@ -27,10 +27,8 @@ func TestB89DynamicNames(t *testing.T) { // not parallel: it looks at the heap
 	for minute := range int64(60) {
 		for i := range int64(perMinute) {
 			g.at(minute*60_000+i*60_000/perMinute).call(fmt.Sprint("name", minute, "-", i), nil)
-			if i%(perMinute/6) == 0 { // every ten seconds
-				g.Maintain()
-			}
 		}
+		g.Maintain()
 		if live := len(g.Resources()); live > limit+1 {
 			t.Fatalf("minute %d: %d resources, cap %d and one for the rest", minute, live, limit)
 		}
@@ -59,7 +57,7 @@ func TestB90NothingLeftBehind(t *testing.T) { // not parallel: it counts gorouti
 	goroutines := runtime.NumGoroutine()
 	cycles, resources := 100, 1_000
 	if raceEnabled {
-		cycles, resources = 20, 300
+		cycles, resources = 10, 200
 	}
 	e, m := newEngine(t, tidegate.WithIdleTimeout(time.Minute))
 	g := guard{Engine: e, clock: m, t: t}

@@ -84,6 +84,7 @@ func New(options ...Option) (*Engine, error) {
 	e.sampler.read = c.readings
 	e.makeKinds()
 	e.startHousekeeping()
+	e.runInits()
 	return e, nil
 }
 

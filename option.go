@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tidegate-go/tidegate/chain"
+	"github.com/tidegate-go/tidegate/flow"
 	"github.com/tidegate-go/tidegate/stat"
 )
 
@@ -32,6 +33,9 @@ type config struct {
 	checks            []registered
 	callbacks         []Callbacks
 	readings          func() SystemReadings
+	behaviors         map[flow.ControlBehavior]flow.Factory
+	inits             []initFunction
+	parsers           map[string]DocumentParser
 }
 
 func newConfig(options []Option) (config, error) {

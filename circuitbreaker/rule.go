@@ -112,8 +112,14 @@ func (r Rule) checkOpen() error {
 	return nil
 }
 
+// mostBuckets bounds the memory of a breaker's window and the work of adding it up.
+const mostBuckets = 1000
+
 func (r Rule) checkBuckets() error {
 	interval, buckets := rulejson.Or(r.StatIntervalMs, 1000), int64(rulejson.Or(r.StatBucketCount, 1))
+	if buckets > mostBuckets {
+		return chain.Refuse("statBucketCount", "must be at most %d, not %d", mostBuckets, buckets)
+	}
 	if interval%buckets != 0 {
 		return chain.Refuse("statBucketCount", "%d does not divide statIntervalMs %d", buckets, interval)
 	}

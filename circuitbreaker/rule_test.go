@@ -77,6 +77,7 @@ func TestRuleInGo(t *testing.T) {
 		"minRequestAmount":   {Resource: "r", TimeWindow: 1, MinRequestAmount: -1},
 		"statIntervalMs":     {Resource: "r", TimeWindow: 1, StatIntervalMs: -1},
 		"probeTimeoutMs":     {Resource: "r", TimeWindow: 1, ProbeTimeoutMs: -1},
+		"statBucketCount":    {Resource: "r", TimeWindow: 1, StatIntervalMs: 2_000_000_000, StatBucketCount: 2_000_000_000},
 	} {
 		var at *chain.MemberError
 		if err := bad.Validate(); !errors.As(err, &at) || at.Member != member {

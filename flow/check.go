@@ -103,6 +103,9 @@ func (k *check) decide(c *chain.Context) *chain.BlockError {
 }
 
 func (k *check) admit(c *chain.Context, s scope) bool {
+	if k.shaper.custom != nil {
+		return k.admitCustom(c)
+	}
 	count := k.threshold()
 	if k.rule.Grade == GradeConcurrency {
 		return k.admitConcurrency(c, s, count)

@@ -20,7 +20,7 @@ func Parse(text []byte) (rule Rule, warnings []string, err error) {
 	o.Float("count", &r.Count)
 	rulejson.Enum(o, "strategy", &r.Strategy, StrategyDirect, StrategyRelate, StrategyChain)
 	o.String("refResource", &r.RefResource)
-	rulejson.Enum(o, "controlBehavior", &r.ControlBehavior, Reject, WarmUp, Throttling, WarmUpThrottling)
+	rulejson.OpenEnum(o, "controlBehavior", &r.ControlBehavior, Reject, WarmUp, Throttling, WarmUpThrottling)
 	o.Int("warmUpPeriodSec", &r.WarmUpPeriodSec)
 	if r.Grade == GradeQPS && (r.ControlBehavior == WarmUp || r.ControlBehavior == WarmUpThrottling) {
 		o.Set("warmUpPeriodSec", int64(r.WarmUpPeriodSec), 10)

@@ -68,6 +68,7 @@ func TestRuleJSON(t *testing.T) {
 		{JSON: `{"resource":".*","regex":true,"clusterMode":true,"clusterConfig":{"flowId":1}}`, Member: "clusterMode", Reason: "regex"},
 		{JSON: `{"resource":"r","statIntervalInMs":-1}`, Member: "statIntervalInMs", Reason: "negative"},
 		{JSON: `{"resource":"r","statIntervalInMs":1000,"statBucketCount":3}`, Member: "statBucketCount", Reason: "does not divide"},
+		{JSON: `{"resource":"r","statIntervalInMs":2000000000,"statBucketCount":2000000000}`, Member: "statBucketCount", Reason: "at most 1000"},
 		{JSON: `{"resource":"r","statIntervalInMs":1001}`, Member: "statBucketCount", Reason: "2 does not divide"},
 		{JSON: `{"resource":"r","statIntervalInMs":1000,"statBucketCount":0}`, Member: "statBucketCount", Reason: "above 0"},
 		{JSON: `{"resource":"r","clusterMode":true}`, Member: "clusterConfig", Reason: "needed"},

@@ -17,6 +17,8 @@ type Settings struct {
 	Now           func() int64                      // engine time, ns
 	Related       func(name string) *stat.Resource  // the resource of that name, nil if nobody called it
 	Memory        func() (inUse uint64, known bool) // bytes that memory-adaptive rules compare
+	Behaviors     map[ControlBehavior]Factory       // of the user's
+	Guard         func(what string, f func())       // runs a user's function; a panic ends there
 }
 
 // Slot holds the flow rules of an engine and makes the checks of each resource.
@@ -29,8 +31,8 @@ type Slot struct {
 // NewSlot makes a slot without rules.
 func NewSlot(settings Settings) *Slot {
 	s := &Slot{settings: settings}
-	s.set = ruleset.New(chain.KindFlow, func(r Rule) (*shaper, error) { return newShaper(r, settings), nil },
-		ruleset.Options[Rule]{Warn: Rule.Warnings})
+	build := func(r Rule) (*shaper, error) { return newShaper(r, settings) }
+	s.set = ruleset.New(chain.KindFlow, build, ruleset.Options[Rule]{Validate: s.validate, Warn: Rule.Warnings})
 	return s
 }
 

@@ -18,17 +18,21 @@ type shaper struct {
 	last     atomic.Int64 // place in time of the latest admitted call, ns
 	maxQueue int64        // ns
 	warm     *warmUp      // nil without warm-up
+	custom   Behavior     // of the user's, else nil
 }
 
 const neverPassed = math.MinInt64 / 2
 
-func newShaper(r Rule, settings Settings) *shaper {
-	s := &shaper{maxQueue: int64(r.MaxQueueing())}
+func newShaper(r Rule, settings Settings) (s *shaper, err error) {
+	s = &shaper{maxQueue: int64(r.MaxQueueing())}
 	s.last.Store(neverPassed)
 	if r.Grade == GradeQPS && (r.ControlBehavior == WarmUp || r.ControlBehavior == WarmUpThrottling) {
 		s.warm = newWarmUp(r.Count, r.WarmUpPeriod(), settings.ColdFactor)
 	}
-	return s
+	if factory := settings.Behaviors[r.ControlBehavior]; factory != nil && r.Grade == GradeQPS {
+		s.custom, err = factory(r)
+	}
+	return s, err
 }
 
 // pace admits the call at the first place that is its cost after the latest call, if it need not wait longer

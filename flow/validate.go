@@ -8,6 +8,9 @@ import (
 	"github.com/tidegate-go/tidegate/internal/ruleset"
 )
 
+// mostBuckets bounds the memory of a window, which each resource under the rule has one of.
+const mostBuckets = 1000
+
 // Validate returns nil or a *chain.MemberError that names the first member at fault.
 func (r Rule) Validate() error {
 	return rulejson.First(
@@ -56,6 +59,9 @@ func (r Rule) checkWindow() error {
 	}
 	if err := rulejson.CheckRange("statBucketCount", int64(r.StatBucketCount)); err != nil {
 		return err
+	}
+	if r.StatBucketCount > mostBuckets {
+		return chain.Refuse("statBucketCount", "must be at most %d, not %d", mostBuckets, r.StatBucketCount)
 	}
 	if interval, buckets := r.StatIntervalInMs, rulejson.Or(r.StatBucketCount, 2); interval%int64(buckets) != 0 {
 		return chain.Refuse("statBucketCount", "%d does not divide statIntervalInMs %d", buckets, interval)

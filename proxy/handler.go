@@ -26,7 +26,7 @@ func newHandler(c *Config, e *tidegate.Engine, upstreams map[string]*upstream, l
 		ids[r.text()] = r.ID
 	}
 	options := []tidehttp.Option{
-		tidehttp.WithEngine(e), tidehttp.WithType(chain.TypeGateway), tidehttp.WithProxies(proxies),
+		tidehttp.WithEngine(e), tidehttp.WithType(chain.TypeGateway), tidehttp.WithProxies(proxies), tidehttp.WithoutContext(),
 		tidehttp.WithRouteName(func(_ *http.Request, pattern string) string { return ids[pattern] }),
 		tidehttp.WithOrigin(c.origin(proxies)), tidehttp.WithBlockHandler(c.Block.handler()),
 	}

@@ -96,9 +96,10 @@ func hostPort(u *url.URL) string {
 	return net.JoinHostPort(u.Hostname(), port)
 }
 
-// RoundTrip sends the request to one instance, and to the next where no connection could be made.
+// RoundTrip sends the request to one instance, and to the next where no connection could be made. Unlike other
+// transports it changes the request, which the reverse proxy has made for it.
 func (u *upstream) RoundTrip(r *http.Request) (*http.Response, error) {
-	body := keep(r)
+	body, path, rawPath := keep(r), r.URL.Path, r.URL.RawPath
 	var tried []string
 	var last error
 	for {
@@ -106,6 +107,7 @@ func (u *upstream) RoundTrip(r *http.Request) (*http.Response, error) {
 		if err != nil {
 			return nil, firstOf(last, err)
 		}
+		u.direct(r, u.targets[call.Address()], path, rawPath)
 		response, err := u.send(r, &call)
 		if err == nil || !unsent(err) || body.used() || r.Context().Err() != nil || len(tried)+1 == len(u.targets) {
 			return response, err
@@ -138,7 +140,7 @@ func (u *upstream) send(r *http.Request, call *outlier.Call) (*http.Response, er
 		}
 	}()
 	start := time.Now()
-	response, err := u.transport.RoundTrip(u.directed(r, u.targets[call.Address()]))
+	response, err := u.transport.RoundTrip(r)
 	ended = true
 	var tooLarge *http.MaxBytesError
 	switch {
@@ -152,20 +154,17 @@ func (u *upstream) send(r *http.Request, call *outlier.Call) (*http.Response, er
 	return response, err
 }
 
-// directed returns a shallow copy of the request for the instance.
-func (u *upstream) directed(r *http.Request, target *url.URL) *http.Request {
-	to := *r.URL
-	to.Scheme, to.Host = target.Scheme, target.Host
+// direct leads the request to the instance. Path and RawPath are those that the request came with.
+func (u *upstream) direct(r *http.Request, target *url.URL, path, rawPath string) {
+	to := r.URL
+	to.Scheme, to.Host, to.Path, to.RawPath = target.Scheme, target.Host, path, rawPath
 	if base := strings.TrimSuffix(target.Path, "/"); base != "" {
-		if to.RawPath != "" || target.RawPath != "" {
-			to.RawPath = strings.TrimSuffix(target.EscapedPath(), "/") + r.URL.EscapedPath()
+		if rawPath != "" || target.RawPath != "" {
+			to.RawPath = strings.TrimSuffix(target.EscapedPath(), "/") + to.EscapedPath()
 		}
-		to.Path = base + to.Path
+		to.Path = base + path
 	}
-	out := r.WithContext(r.Context())
-	out.URL = &to
 	if !u.preserveHost {
-		out.Host = target.Host
+		r.Host = target.Host
 	}
-	return out
 }

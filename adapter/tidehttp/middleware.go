@@ -132,22 +132,16 @@ func (g *guard) name(r *http.Request, t route) string {
 	return g.routes.resource(r, t)
 }
 
-// exchange is what the middleware adds to a request, in one allocation.
-type exchange struct {
-	response response
-	context  requestContext
-}
-
 // serve runs the handler and ends the call with its outcome. A panic is not recovered, so that it goes on as it is.
 func (g *guard) serve(w http.ResponseWriter, r *http.Request, entry tidegate.Entry) {
-	x := &exchange{
-		response: response{ResponseWriter: w},
-		context:  requestContext{tidegate.ContextWith(r.Context(), entry), entry},
-	}
+	seen := &response{ResponseWriter: w}
 	if g.exitOnUpgrade {
-		x.response.entry = entry
+		seen.entry = entry
 	}
-	inner := r.WithContext(&x.context)
+	inner := r
+	if !g.sameContext {
+		inner = r.WithContext(&requestContext{tidegate.ContextWith(r.Context(), entry), entry})
+	}
 	returned := false
 	defer func() {
 		r.Pattern = inner.Pattern // for middleware further out, such as access logs
@@ -155,9 +149,9 @@ func (g *guard) serve(w http.ResponseWriter, r *http.Request, entry tidegate.Ent
 			entry.Exit(left(r, ErrPanicked))
 		}
 	}()
-	g.next.ServeHTTP(x.response.writer(), inner)
+	g.next.ServeHTTP(seen.writer(), inner)
 	returned = true
-	entry.Exit(g.outcome(r, x.response.status))
+	entry.Exit(g.outcome(r, seen.status))
 }
 
 // outcome judges how the request ended.

@@ -27,6 +27,7 @@ type config struct {
 	block         func(http.ResponseWriter, *http.Request, *tidegate.BlockError)
 	fallback      func(*http.Request, *tidegate.BlockError) (*http.Response, error)
 	exitOnUpgrade bool
+	sameContext   bool
 }
 
 func newConfig(options []Option) config {
@@ -133,3 +134,8 @@ func WithFallback(fallback func(*http.Request, *tidegate.BlockError) (*http.Resp
 // the handler returns. The connection then counts neither as in flight nor by its length. Without effect for a
 // Transport.
 func WithExitOnUpgrade() Option { return func(c *config) { c.exitOnUpgrade = true } }
+
+// WithoutContext serves requests with the context they came with, which saves copying them: EntryFrom finds nothing,
+// and guarded calls inside are no children of the request's. It is for handlers that make none, such as proxies.
+// Without effect for a Transport.
+func WithoutContext() Option { return func(c *config) { c.sameContext = true } }

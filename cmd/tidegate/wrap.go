@@ -57,8 +57,7 @@ func wrapCommand(args []string, stdout, stderr io.Writer) int {
 	})
 	if err != nil {
 		say(stderr, "tidegate wrap: %v", err)
-		var refused *codegen.Error
-		if errors.As(err, &refused) {
+		if _, refused := errors.AsType[*codegen.Error](err); refused {
 			return exitFault
 		}
 		return exitUsage

@@ -174,14 +174,40 @@ func Enum[E Numbered](o *Object, name string, to *E, values ...E) {
 	if number == math.MinInt64 {
 		return
 	}
-	numbers := make([]int, len(values))
-	for i, v := range values {
-		if numbers[i] = v.Number(); int64(numbers[i]) == number {
+	for _, v := range values {
+		if int64(v.Number()) == number {
 			*to = v
 			return
 		}
 	}
-	o.Refuse(name, "%d is not one of %v", number, numbers)
+	o.Refuse(name, "%d is not one of %v", number, numbersOf(values))
+}
+
+// OpenEnum is Enum for a type to whose values users may add: any number from 0 to 255 is read, and validation decides.
+func OpenEnum[E interface {
+	~uint8
+	Numbered
+}](o *Object, name string, to *E, values ...E) {
+	if _, ok := o.take(name); !ok {
+		return
+	}
+	number := int64(math.MinInt64)
+	o.whole(name, math.MinInt32, math.MaxInt32, &number)
+	switch {
+	case number == math.MinInt64:
+	case number < 0 || number > math.MaxUint8:
+		o.Refuse(name, "%d is not one of %v", number, numbersOf(values))
+	default:
+		*to = E(number)
+	}
+}
+
+func numbersOf[E Numbered](values []E) []int {
+	numbers := make([]int, len(values))
+	for i, v := range values {
+		numbers[i] = v.Number()
+	}
+	return numbers
 }
 
 // CheckEnum refuses a Go value that is none of the enum's.
@@ -189,7 +215,7 @@ func CheckEnum[E Numbered](name string, value E, values ...E) error {
 	if slices.Contains(values, value) {
 		return nil
 	}
-	return chain.Refuse(name, "unknown value %v", value)
+	return chain.Refuse(name, "%d is not one of %v", value.Number(), numbersOf(values))
 }
 
 // CheckCount refuses a threshold that is negative or no number.

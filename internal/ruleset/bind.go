@@ -14,7 +14,7 @@ import (
 func (s *Set[R, C]) bind(next *Table[R, C], source string, index int, item *Item[R]) chain.RuleReport {
 	head := item.Rule.Head()
 	report := chain.RuleReport{Kind: s.kind, Source: source, Index: index, Resource: head.Resource, Warnings: item.Warnings}
-	pattern, err := compile(item)
+	pattern, err := s.compile(item)
 	if err != nil {
 		return refused(report, err)
 	}
@@ -58,11 +58,15 @@ func from(source, own string) string {
 }
 
 // compile validates the rule and compiles its pattern.
-func compile[R Rule[R]](item *Item[R]) (*regexp.Regexp, error) {
+func (s *Set[R, C]) compile(item *Item[R]) (*regexp.Regexp, error) {
 	if item.Err != nil {
 		return nil, item.Err
 	}
-	if err := item.Rule.Validate(); err != nil {
+	validate := R.Validate
+	if s.opts.Validate != nil {
+		validate = s.opts.Validate
+	}
+	if err := validate(item.Rule); err != nil {
 		return nil, err
 	}
 	head := item.Rule.Head()

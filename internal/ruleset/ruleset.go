@@ -98,6 +98,8 @@ type Change struct {
 type Options[R any] struct {
 	// FirstOnly keeps one rule per resource string; later ones are reported as duplicates.
 	FirstOnly bool
+	// Validate replaces the rule's own Validate, where users may add values to an enum.
+	Validate func(rule R) error
 	// Warn returns remarks on a valid rule.
 	Warn func(rule R) []string
 }
