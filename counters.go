@@ -35,11 +35,16 @@ func (e *Engine) Counters() Counters {
 func (e *Engine) guard(what string, f func()) {
 	defer func() {
 		if p := recover(); p != nil {
-			e.counters.internal.Add(1)
-			e.log.warn("internal error; the call goes on", "in", what, "panic", fmt.Sprint(p))
+			e.failed(what, fmt.Errorf("panic: %v", p))
 		}
 	}()
 	f()
+}
+
+// failed counts and logs an internal error, after which the engine goes on.
+func (e *Engine) failed(what string, err error) {
+	e.counters.internal.Add(1)
+	e.log.warn("internal error; the engine goes on", "in", what, "error", err)
 }
 
 // limitedLog logs each message at most once a minute.

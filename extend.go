@@ -44,7 +44,7 @@ func (e *Engine) runInits() {
 	for _, f := range e.config.inits {
 		e.guard("init function "+f.name, func() {
 			if err := f.run(e); err != nil {
-				panic(err)
+				e.failed("init function "+f.name, err)
 			}
 		})
 	}

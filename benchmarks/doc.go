@@ -5,7 +5,7 @@
 //	make bench ROUNDS=1 SHORT=1       one quick round
 //	make gate-instructions            instructions per call against instructions.json
 //
-// Package guard is the shape of a row, package rows has the rows, package measure times one of them in its process,
+// Package guard is the shape of a row, packages rows and peers have the rows, package measure times one of them in its process,
 // package figure has what is no time per call: memory, loading rules, an idle engine. Command bench runs them all in
 // shuffled rounds, each in a process of its own. The tests of this package hold the limits on memory and allocations.
 package benchmarks

@@ -1,11 +1,13 @@
 package benchmarks_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/tidegate-go/tidegate/benchmarks/figure"
 	"github.com/tidegate-go/tidegate/benchmarks/guard"
+	"github.com/tidegate-go/tidegate/benchmarks/peers"
 	"github.com/tidegate-go/tidegate/benchmarks/rows"
 )
 
@@ -13,7 +15,7 @@ import (
 // of one set-up can follow each other.
 func TestRowsDecide(t *testing.T) {
 	seen := map[string]bool{}
-	for _, c := range rows.All() {
+	for _, c := range slices.Concat(rows.Cases(), peers.Cases()) {
 		if seen[c.Name] {
 			t.Errorf("two rows are named %s", c.Name)
 		}

@@ -10,8 +10,11 @@ import (
 	"strings"
 )
 
-// rootPath is the package that guards calls.
-const rootPath = "github.com/tidegate-go/tidegate"
+// The package that guards calls; its name is so under every path.
+const (
+	rootPath = "github.com/tidegate-go/tidegate"
+	rootName = "tidegate"
+)
 
 // imports are the packages that a generated file imports, and the names it gives them.
 type imports struct {
@@ -62,7 +65,7 @@ func (im *imports) write() string {
 	var groups [3][]string
 	for p, n := range im.named {
 		line := strconv.Quote(p)
-		if n != path.Base(p) {
+		if n != path.Base(p) && (p != rootPath || n != rootName) {
 			line = n + " " + line
 		}
 		group := 1

@@ -92,7 +92,7 @@ func nextName(t *target) string { return "guarded" + upperFirst(t.object.Name())
 // source returns the file.
 func (o *output) source(header string) ([]byte, error) {
 	context := o.imports.name("context", "context")
-	root := o.imports.name(rootPath, "tidegate")
+	root := o.imports.name(rootPath, rootName)
 	guards := make([]*guard, 0, len(o.targets))
 	for _, t := range o.targets {
 		guards = append(guards, newGuard(t, o.imports.qualifier(o.to), context, root))

@@ -3,7 +3,6 @@ package replay
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"unicode/utf8"
 
 	"github.com/tidegate-go/tidegate"
@@ -85,19 +84,4 @@ func decodeList(m *members, depth int) any {
 		list = append(list, value)
 	}
 	return list
-}
-
-// String is for messages.
-func (st *step) String() string {
-	switch {
-	case st.id != "" && st.call.resource != "":
-		return fmt.Sprintf("%s %s of %s", st.op, st.id, st.call.resource)
-	case st.id != "":
-		return st.op + " " + st.id
-	case st.node != "":
-		return fmt.Sprintf("%s %s %s", st.op, st.node, st.call.resource)
-	case st.call.resource != "":
-		return st.op + " " + st.call.resource
-	}
-	return st.op + " " + st.kind
 }

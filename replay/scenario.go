@@ -2,6 +2,7 @@ package replay
 
 import (
 	"encoding/json"
+	"fmt"
 
 	"github.com/tidegate-go/tidegate"
 )
@@ -59,6 +60,21 @@ type step struct {
 	cpu   float64
 
 	recorded outcome
+}
+
+// String says what the step does, for messages.
+func (st *step) String() string {
+	switch {
+	case st.id != "" && st.call.resource != "":
+		return fmt.Sprintf("%s %s of %s", st.op, st.id, st.call.resource)
+	case st.id != "":
+		return st.op + " " + st.id
+	case st.node != "":
+		return fmt.Sprintf("%s %s %s", st.op, st.node, st.call.resource)
+	case st.call.resource != "":
+		return st.op + " " + st.call.resource
+	}
+	return st.op + " " + st.kind
 }
 
 // call is what a step asks of the engine.

@@ -55,7 +55,7 @@ func footprint(n int, then func(*clock, *tidegate.Engine, []string)) (float64, e
 	if err != nil {
 		return 0, err
 	}
-	defer e.Close() //nolint:errcheck // it returns nil
+	defer e.Close()
 	names := guard.Names("res", n)
 	for range 3 {
 		for _, name := range names {
@@ -75,7 +75,7 @@ func HotValue(n int) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	defer e.Close() //nolint:errcheck // it returns nil
+	defer e.Close()
 	first := 0
 	rule := hotspot.Rule{Resource: "hot", ParamIdx: &first, Count: 1e9, ParamsMaxCapacity: int64(n)}
 	if _, err := e.ParamRules().Load(rule); err != nil {
@@ -108,7 +108,7 @@ func ReplacedRules(n int) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	defer e.Close() //nolint:errcheck // it returns nil
+	defer e.Close()
 	const warm, generations = 8, 16
 	var size float64
 	for generation := range generations {

@@ -17,7 +17,7 @@ func NewNamesGrowth(limit, n int) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	defer e.Close() //nolint:errcheck // it returns nil
+	defer e.Close()
 	enter := func(from, to int) {
 		for i := from; i < to; i++ {
 			call(e, "new-"+strconv.Itoa(1_000_000+i))
@@ -38,7 +38,7 @@ func NewNamesRatio(limit, n int) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	defer e.Close() //nolint:errcheck // it returns nil
+	defer e.Close()
 	known, fresh := guard.Names("res", limit), guard.Names("new", n)
 	for _, name := range known {
 		call(e, name)
@@ -69,7 +69,7 @@ func Days(length time.Duration, perMinute int) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	defer e.Close() //nolint:errcheck // it returns nil
+	defer e.Close()
 	const steps = 2 // per minute, each with a pass of maintenance
 	var early float64
 	name := 0

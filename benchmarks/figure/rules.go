@@ -50,7 +50,7 @@ func UpdateLatency(n int, length time.Duration) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	defer e.Close() //nolint:errcheck // it returns nil
+	defer e.Close()
 	if err := loadFlow(e, n, 1e9); err != nil {
 		return 0, err
 	}
@@ -97,7 +97,7 @@ func IdleCPU(n int) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	defer e.Close() //nolint:errcheck // it returns nil
+	defer e.Close()
 	for _, name := range guard.Names("res", n) {
 		call(e, name)
 	}

@@ -2,7 +2,10 @@
 // library is one more function that returns cases.
 package guard
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Guard runs work under one guarded call.
 type Guard interface {
@@ -29,6 +32,15 @@ type Case struct {
 
 // Size returns N, at least 1.
 func (c Case) Size() int { return max(c.N, 1) }
+
+// Find returns the case of that name.
+func Find(cases []Case, name string) (Case, bool) {
+	i := slices.IndexFunc(cases, func(c Case) bool { return c.Name == name })
+	if i < 0 {
+		return Case{}, false
+	}
+	return cases[i], true
+}
 
 // Names makes n names of equal length that differ in their last six digits. Their order in the list is not the
 // order in which they were made, so that walking the list does not walk memory in order.

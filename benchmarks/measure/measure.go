@@ -110,7 +110,8 @@ func (s *series) take(o Options) []Slice {
 			CPU: cost.cpu, Wall: cost.wall, Unit: (before.cpu + after.cpu) / 2,
 			Allocs: float64(end.Mallocs-start.Mallocs) / float64(calls),
 			Bytes:  float64(end.TotalAlloc-start.TotalAlloc) / float64(calls),
-			Steady: min(before.share, after.share) >= gotCores && max(before.cpu, after.cpu) <= drift*min(before.cpu, after.cpu),
+			Steady: min(before.share, after.share) >= gotCores && max(before.cpu, after.cpu) <= drift*min(before.cpu, after.cpu) &&
+				(s.cores == 1 || cost.undisturbed()), // on one core only CPU time is looked at
 		}
 		if one.Steady {
 			steady++
@@ -134,20 +135,28 @@ func (s *series) calibrate(f func(worker, n int), d time.Duration) int {
 type cost struct {
 	cpu, wall float64 // ns per round
 	share     float64 // of the cores, that the process had
+	displaced bool    // another process took a core meanwhile
 }
+
+// undisturbed says whether the time is that of the process alone. A process that waits for its own locks does not
+// have all of its cores either.
+func (c cost) undisturbed() bool { return c.share >= gotCores || !c.displaced }
 
 // time runs n rounds of f, divided over the cores.
 func (s *series) time(f func(worker, n int), n int) cost {
-	cpu, wall := CPUTime(), time.Now()
+	cpu, displaced := usage()
+	wall := time.Now()
 	if s.cores == 1 {
 		f(0, n)
 	} else {
 		s.spread(f, n)
 	}
 	elapsed := time.Since(wall)
-	used := CPUTime() - cpu
+	cpuEnd, displacedEnd := usage()
+	used := cpuEnd - cpu
 	return cost{
-		cpu: float64(used) / float64(n), wall: float64(elapsed) / float64(n),
+		displaced: displacedEnd > displaced,
+		cpu:       float64(used) / float64(n), wall: float64(elapsed) / float64(n),
 		share: float64(used) / float64(elapsed) / float64(s.cores),
 	}
 }

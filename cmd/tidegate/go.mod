@@ -6,6 +6,7 @@ require (
 	github.com/tidegate-go/tidegate v0.0.0
 	github.com/tidegate-go/tidegate/codegen v0.0.0
 	github.com/tidegate-go/tidegate/document/yaml v0.0.0
+	github.com/tidegate-go/tidegate/proxy v0.0.0
 )
 
 require (
@@ -19,4 +20,5 @@ replace (
 	github.com/tidegate-go/tidegate => ../..
 	github.com/tidegate-go/tidegate/codegen => ../../codegen
 	github.com/tidegate-go/tidegate/document/yaml => ../../document/yaml
+	github.com/tidegate-go/tidegate/proxy => ../../proxy
 )

@@ -25,6 +25,8 @@ type command struct {
 
 func commands() []command {
 	return []command{
+		{"gateway", "run a reverse proxy under rules", gatewayCommand},
+		{"demo", "show the gateway at work", demoCommand},
 		{"rules", "check and convert rule documents", rules},
 		{"trace", "replay recorded decisions on the engine", traceCommand},
 		{"wrap", "generate guarded implementations of Go interfaces", wrapCommand},

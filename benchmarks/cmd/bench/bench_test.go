@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/tidegate-go/tidegate/benchmarks/figure"
+	"github.com/tidegate-go/tidegate/benchmarks/guard"
 	"github.com/tidegate-go/tidegate/benchmarks/measure"
-	"github.com/tidegate-go/tidegate/benchmarks/rows"
 )
 
 // of makes a sample whose slices cost so many units of 20 ns.
@@ -27,7 +27,7 @@ func TestBudgetsNameRows(t *testing.T) {
 	t.Parallel()
 	for _, b := range budgets() {
 		for _, r := range b.rows {
-			_, isCase := rows.Find(r.name)
+			_, isCase := guard.Find(cases(), r.name)
 			_, isFigure := figure.Find(r.name)
 			if r.name != gatewayRatio && (r.cores > 0) != isCase || (r.cores == 0 && r.name != gatewayRatio) != isFigure {
 				t.Errorf("budget %q: there is no row %v", b.what, r)
@@ -74,8 +74,12 @@ func TestJudge(t *testing.T) {
 		got  float64
 		want state
 	}{
-		{most, 4, stateMet}, {most, 4.5, stateNear}, {most, 4.61, stateMissed},
-		{least, 4, stateMet}, {least, 3.5, stateNear}, {least, 3.4, stateMissed},
+		{most, 4, stateMet},
+		{most, 4.5, stateNear},
+		{most, 4.61, stateMissed},
+		{least, 4, stateMet},
+		{least, 3.5, stateNear},
+		{least, 3.4, stateMissed},
 	} {
 		if v := c.b.judge(table{r: {of(c.got)}}, 1.15); v.state != c.want {
 			t.Errorf("%v against %v (at least: %v): %s, want %s", c.got, c.b.limit, c.b.atLeast, v.state, c.want)

@@ -4,10 +4,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/tidegate-go/tidegate/benchmarks/figure"
+	"github.com/tidegate-go/tidegate/benchmarks/guard"
 	"github.com/tidegate-go/tidegate/benchmarks/measure"
+	"github.com/tidegate-go/tidegate/benchmarks/peers"
 	"github.com/tidegate-go/tidegate/benchmarks/rows"
 )
 
@@ -16,6 +19,9 @@ type sample struct {
 	Slices []measure.Slice `json:"slices,omitempty"`
 	Value  float64         `json:"value"`
 }
+
+// cases are all rows that are costs of a call, in the order of the tables.
+func cases() []guard.Case { return slices.Concat(rows.Cases(), peers.Cases()) }
 
 // measureOne measures one row in this process.
 func measureOne(out io.Writer, name string, cores int, short bool) error {
@@ -26,7 +32,7 @@ func measureOne(out io.Writer, name string, cores int, short bool) error {
 		}
 		return json.NewEncoder(out).Encode(sample{Value: value})
 	}
-	c, ok := rows.Find(name)
+	c, ok := guard.Find(cases(), name)
 	if !ok {
 		return fmt.Errorf("there is no row %q", name)
 	}
@@ -37,9 +43,9 @@ func measureOne(out io.Writer, name string, cores int, short bool) error {
 	if cores > 1 {
 		o.Limit *= 4 // clean slices are rarer
 	}
-	slices, err := measure.Run(c, o)
+	taken, err := measure.Run(c, o)
 	if err != nil {
 		return err
 	}
-	return json.NewEncoder(out).Encode(sample{Slices: slices})
+	return json.NewEncoder(out).Encode(sample{Slices: taken})
 }

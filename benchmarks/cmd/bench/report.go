@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"github.com/tidegate-go/tidegate/benchmarks/measure"
-	"github.com/tidegate-go/tidegate/benchmarks/rows"
 )
 
 // report prints the budgets with their verdicts and all rows, as Markdown.
@@ -38,11 +37,11 @@ func reportBudgets(out io.Writer, verdicts []verdict) {
 	}
 }
 
-// reportRows prints the cost of every case, in the order of package rows. A star marks what has no clean sample.
+// reportRows prints the cost of every case. A star marks what has no clean sample.
 func reportRows(out io.Writer, t table) {
 	fmt.Fprintln(out, "| case | CPU ns | units | allocs | B | 2 cores: units of time | of one core's | 2 cores: CPU units | samples |")
 	fmt.Fprintln(out, "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
-	for _, c := range rows.All() {
+	for _, c := range cases() {
 		serial, parallel := row{c.Name, 1}, row{c.Name, 2}
 		if len(t[serial]) == 0 && len(t[parallel]) == 0 {
 			continue
@@ -129,7 +128,7 @@ func (t table) readGateway(path string) error {
 	if err != nil {
 		return fmt.Errorf("reading the gateway's benchmark: %w", err)
 	}
-	defer f.Close() //nolint:errcheck // only read
+	defer f.Close()
 	lines := bufio.NewScanner(f)
 	for lines.Scan() {
 		fields := strings.Fields(lines.Text())

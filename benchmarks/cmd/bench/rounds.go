@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/tidegate-go/tidegate/benchmarks/figure"
-	"github.com/tidegate-go/tidegate/benchmarks/rows"
 )
 
 // rowsToMeasure lists the rows; with short those that the budgets need and that are not slow.
@@ -27,7 +26,7 @@ func rowsToMeasure(short bool, filter *regexp.Regexp) []row {
 			want[r] = r.name != gatewayRatio
 		}
 	}
-	for _, c := range rows.All() {
+	for _, c := range cases() {
 		if !short {
 			want[row{c.Name, 1}] = true
 			want[row{c.Name, 2}] = !strings.HasPrefix(c.Name, "sentinel-go-cached/")

@@ -73,7 +73,7 @@ func run(out io.Writer, o options) (grown int, err error) {
 		return 0, nil
 	}
 	now := stored{Go: runtime.Version(), Platform: platform(), Instructions: map[string]int{}}
-	if o.update && old.differs() == "" {
+	if o.only != "" && old.differs() == "" {
 		now.Instructions = old.Instructions // those that the filter leaves out
 	}
 	fmt.Fprintf(out, "%-54s %9s %9s\n", "instructions per call", "stored", "now")

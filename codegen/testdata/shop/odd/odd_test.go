@@ -16,7 +16,9 @@ import (
 type odd struct{}
 
 func (odd) Unnamed(_ ctxpkg.Context, s string, n ...int) (int, error) { return len(s) + len(n), nil }
-func (odd) Blank(_ ctxpkg.Context, a, b string) (int, error)          { return len(a) + len(b), nil }
+
+func (odd) Blank(_ ctxpkg.Context, a, b string) (int, error) { return len(a) + len(b), nil }
+
 func (odd) Taken(_ ctxpkg.Context, _ item.Item, a, b, c, d, e int) (int, bool) {
 	return a + b + c + d + e, true
 }
@@ -25,7 +27,8 @@ func (odd) Results(n int, s string) (int, string, error)       { return n, s, ni
 func (odd) Types(unsafe.Pointer, [3]int, func(...string) (int, error), struct {
 	A int `json:"a"`
 	b string
-}, interface{ M(any) }, chan<- (<-chan int)) any {
+}, interface{ M(any) }, chan<- (<-chan int),
+) any {
 	return "types"
 }
 func (odd) ErrorFirst(ctxpkg.Context) (error, int) { return errors.New("first"), 1 }

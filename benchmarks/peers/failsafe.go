@@ -1,4 +1,4 @@
-package rows
+package peers
 
 import (
 	"time"
@@ -11,9 +11,9 @@ import (
 	"github.com/tidegate-go/tidegate/benchmarks/guard"
 )
 
-// Failsafe returns the cases of failsafe-go's executor: a rate limiter like a reject rule and one like a throttling
+// failsafeCases returns the cases of failsafe-go's executor: a rate limiter like a reject rule and one like a throttling
 // rule, a breaker with a failure rate, a bulkhead, and limiter, breaker and bulkhead together.
-func Failsafe() []guard.Case {
+func failsafeCases() []guard.Case {
 	const unlimited = 1_000_000_000
 	bursty := func() failsafe.Policy[any] { return ratelimiter.NewBursty[any](unlimited, time.Second) }
 	smooth := func() failsafe.Policy[any] { return ratelimiter.NewSmooth[any](unlimited, time.Second) }

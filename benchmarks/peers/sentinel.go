@@ -1,4 +1,4 @@
-package rows
+package peers
 
 import (
 	"errors"
@@ -32,9 +32,9 @@ type golangRules struct {
 	system    bool
 }
 
-// Sentinel returns the cases of sentinel-golang: all with its default clock, and again with its cached clock.
+// sentinelCases returns the cases of sentinel-golang: all with its default clock, and again with its cached clock.
 // A process can set up only one of the two.
-func Sentinel() []guard.Case {
+func sentinelCases() []guard.Case {
 	return append(rival{label: "sentinel-go"}.cases(), rival{label: "sentinel-go-cached", cached: true}.cases()...)
 }
 
@@ -159,4 +159,9 @@ func (rules golangRules) load(names []string) error {
 	_, paramErr := hotspot.LoadRules(params)
 	_, systemErr := system.LoadRules(systems)
 	return errors.Join(flowErr, breakerErr, permitErr, paramErr, systemErr)
+}
+
+func refused(c guard.Case) guard.Case {
+	c.Refused = true
+	return c
 }

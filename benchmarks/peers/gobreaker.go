@@ -1,4 +1,4 @@
-package rows
+package peers
 
 import (
 	"time"
@@ -8,8 +8,8 @@ import (
 	"github.com/tidegate-go/tidegate/benchmarks/guard"
 )
 
-// Gobreaker returns the cases of sony/gobreaker: a closed circuit, one with a rolling window, an open one.
-func Gobreaker() []guard.Case {
+// gobreakerCases returns the cases of sony/gobreaker: a closed circuit, one with a rolling window, an open one.
+func gobreakerCases() []guard.Case {
 	return []guard.Case{
 		gobreakerCase("gobreaker/execute", gobreaker.Settings{Name: "b"}),
 		gobreakerCase("gobreaker/execute-rolling-10x1s",

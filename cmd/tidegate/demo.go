@@ -1,0 +1,52 @@
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/tidegate-go/tidegate/cmd/tidegate/internal/demo"
+)
+
+// maxDemo bounds the length of the demonstration, in seconds.
+const maxDemo = 3600
+
+// demoCommand shows the gateway guard a small service. It returns 0 when the demonstration is over.
+func demoCommand(args []string, stdout, stderr io.Writer) int {
+	f := newFlags("demo", "", "Starts a small service, the gateway before it with a rule file, and a load generator. Shows per route and second what\n"+
+		"passed and what rules blocked: a reject limit that holds, a breaker that opens and recovers, bursts smoothed by\n"+
+		"throttling, and a rule file edited while it runs. In a terminal it is a table, else lines of key=value pairs.", stderr)
+	seconds := f.Int("seconds", 20, "how long it takes; from 5 `seconds` on everything is seen")
+	if err := f.Parse(args); err != nil {
+		return flagsFailed(err)
+	}
+	if f.NArg() > 0 || *seconds < 1 || *seconds > maxDemo {
+		say(stderr, "tidegate demo: -seconds must be from 1 to %d, and there are no arguments", maxDemo)
+		f.Usage()
+		return exitUsage
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	err := demo.Run(ctx, demo.Options{Seconds: *seconds, Terminal: isTerminal(stdout), Out: stdout})
+	if err != nil {
+		say(stderr, "tidegate demo: %v", err)
+		return exitFault
+	}
+	return exitOK
+}
+
+// isTerminal says whether the output is a character device, and not the null device.
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		return false
+	}
+	null, err := os.Stat(os.DevNull)
+	return err != nil || !os.SameFile(info, null)
+}

@@ -1,0 +1,57 @@
+package demo
+
+import (
+	"fmt"
+	"io"
+	"time"
+)
+
+// total sums up a resource's seconds.
+type total struct {
+	passed, blocked, errors int64
+	most                    int64 // passed in one second
+}
+
+func (d *demo) total(resource string) total {
+	var t total
+	for _, r := range d.rows {
+		if r.resource != resource {
+			continue
+		}
+		t.passed += r.passed
+		t.blocked += r.blocked
+		t.errors += r.errors
+		t.most = max(t.most, r.passed)
+	}
+	return t
+}
+
+// summarize writes what was to be seen.
+func (d *demo) summarize(to io.Writer) error {
+	seconds := len(d.rows) / len(resources())
+	fmt.Fprintf(to, "\nsummary of %d seconds\n", seconds)
+	for _, resource := range resources() {
+		t := d.total(resource)
+		fmt.Fprintf(to, "  %-12s %5d passed, %5d blocked, %4d errors, at most %d passed in a second\n",
+			resource, t.passed, t.blocked, t.errors, t.most)
+	}
+	for _, e := range d.meter.noted() {
+		fmt.Fprintf(to, "  %s  %s\n", e.at.Format("15:04:05.000"), e.text)
+	}
+	if gap := d.upstream.smallestGap(); gap > 0 {
+		fmt.Fprintf(to, "  bursts of %d requests to %s reached the upstream at least %v apart\n", pacedBurst, paced, gap.Round(time.Millisecond))
+	}
+	held := d.total(fast).most <= fastLimit && d.total(slow).most <= slowLimit
+	fmt.Fprintf(to, "  reject limit of %d per second on %s: %s\n", fastLimit, fast, verdict(d.total(fast).most <= fastLimit))
+	if !held {
+		return errExceeded
+	}
+	return nil
+}
+
+func verdict(held bool) string {
+	if held {
+		return "held in every second"
+	}
+	return "EXCEEDED"
+}
