@@ -72,6 +72,9 @@ func pathCases() map[string]pathCase {
 		"global observe":                {flow: one(`{"resource":"r","count":0}`), isolation: one(`{"resource":"r","count":0}`), observe: true},
 		"refused by the second rule":    {flow: []string{`{"resource":"r","count":1e12}`, `{"resource":"r","count":0,"limitApp":"app"}`}, isolation: one(`{"resource":"r","count":9}`), call: origin, blocked: true},
 		"isolation after a reservation": {flow: one(`{"resource":"r","count":1e12}`), isolation: one(`{"resource":"r","count":0}`), blocked: true},
+		"parameter, passing":            {param: one(`{"resource":"r","paramIdx":0,"count":1e12}`), call: four},
+		"parameter, refused":            {param: one(`{"resource":"r","paramIdx":0,"count":0}`), call: four, blocked: true},
+		"parameter, concurrency":        {param: one(`{"resource":"r","paramKey":"b","count":5,"grade":0}`), call: four},
 		"four kinds, inbound": {
 			flow: one(`{"resource":"r","count":1e12}`), isolation: one(`{"resource":"r","count":1000}`), call: tidegate.Call{Inbound: true},
 			degrade: one(`{"resource":"r","grade":1,"count":0.5,"timeWindow":10}`), system: one(`{"qps":1e12}`),
@@ -87,6 +90,7 @@ func TestEnterAllocs(t *testing.T) { // not parallel: AllocsPerRun
 			load(t, g.IsolationRules(), c.isolation...)
 			load(t, g.DegradeRules(), c.degrade...)
 			load(t, g.SystemRules(), c.system...)
+			load(t, g.ParamRules(), c.param...)
 			g.SetObserve(c.observe)
 			if c.prepare != nil {
 				c.prepare(g)

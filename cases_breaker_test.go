@@ -79,14 +79,10 @@ func TestB33ProbeBlockedByALaterBreaker(t *testing.T) {
 }
 
 // refusing is a custom check that refuses until a time.
-type refusing struct {
-	g     *guard
-	until int64
-	order int
-}
+type refusing struct{ until int64 }
 
 func (*refusing) Name() string { return "refusing" }
-func (r *refusing) Order() int { return r.order }
+func (*refusing) Order() int   { return 0 }
 func (r *refusing) Check(c *chain.Context) error {
 	if c.Now < t0+r.until*ms {
 		return errors.New("not yet")

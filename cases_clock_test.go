@@ -53,7 +53,7 @@ func TestB07RefusalExplainsItself(t *testing.T) {
 	for range 8 {
 		g.at(900).call("r", nil)
 	}
-	why := g.at(1_100).blocked("r", tidegate.ErrFlow).Explain()
+	why := g.at(1_100).refusal("r", tidegate.ErrFlow).Explain()
 	if why.Measured != 8 || why.Limit != 8 || why.Window != time.Second || why.RetryAfter <= 0 || why.RetryAfter > time.Second {
 		t.Errorf("explanation %+v, want 8 of 8 in a second and when to retry", why)
 	}

@@ -110,7 +110,7 @@ func TestSlowThrottling(t *testing.T) {
 		}
 		entry.Exit(nil)
 	}
-	why := g.blocked("achang:1", tidegate.ErrFlow).Explain()
+	why := g.refusal("achang:1", tidegate.ErrFlow).Explain()
 	if why.RetryAfter != 10*time.Second {
 		t.Errorf("explanation %+v, want to retry after 10 s", why)
 	}

@@ -64,7 +64,7 @@ func TestCustomCheckRefuses(t *testing.T) {
 		return nil
 	}}))
 	load(t, g.FlowRules(), `{"resource":"error","count":1}`)
-	blocked := g.blocked("error", tidegate.ErrCustom)
+	blocked := g.refusal("error", tidegate.ErrCustom)
 	if !errors.Is(blocked, own) || blocked.Kind != chain.KindCustom || blocked.Resource != "error" || blocked.Rule != nil {
 		t.Errorf("%+v", blocked)
 	}
@@ -72,7 +72,7 @@ func TestCustomCheckRefuses(t *testing.T) {
 		t.Error("it explains itself")
 	}
 	g.blocked("error", tidegate.ErrCustom) // the flow rule's only place was given back
-	if blocked := g.blocked("block error", tidegate.ErrFlow); blocked.Resource != "elsewhere" {
+	if blocked := g.refusal("block error", tidegate.ErrFlow); blocked.Resource != "elsewhere" {
 		t.Errorf("%+v", blocked)
 	}
 	g.blocked("wrapped", tidegate.ErrFlow)

@@ -24,8 +24,11 @@ func (e *Engine) Enter(ctx context.Context, name string, call Call) (Entry, erro
 		return Entry{}, nil
 	}
 	now := e.clock.now()
-	owner := e.resourceOf(name, call.Type)
 	r := e.records.Get().(*record) //nolint:errcheck // the pool holds nothing else
+	owner := r.owner               // of the last call on this core, which often was of the same resource
+	if owner == nil || owner.Name != name || owner.gone.Load() {
+		owner = e.resourceOf(name, call.Type)
+	}
 	r.begin(ctx, owner, now, &call)
 	if err := e.decide(ctx, r); err != nil {
 		r.free()
@@ -82,10 +85,12 @@ func (e *Engine) originNode(owner *resource, origin string) *stat.Node {
 // decide runs the checks, commits what they reserved, waits, and counts the call as passed or blocked.
 func (e *Engine) decide(ctx context.Context, r *record) error {
 	c := &r.call
-	if err := e.check(c, r.owner.plan.Load()); err != nil {
-		c.UndoTo(chain.Mark{})
-		e.block(c, err)
-		return err
+	if p := r.owner.plan.Load(); p != nil && len(p.checks) > 0 {
+		if err := e.check(c, p); err != nil {
+			c.UndoTo(chain.Mark{})
+			e.block(c, err)
+			return err
+		}
 	}
 	e.charge(c)
 	if d := c.Waiting(); d > 0 {
@@ -96,15 +101,15 @@ func (e *Engine) decide(ctx context.Context, r *record) error {
 }
 
 func (e *Engine) check(c *chain.Context, p *plan) *BlockError {
-	if p == nil {
-		return nil
-	}
 	for i := range p.checks {
 		if err := p.checks[i].Check(c); err != nil {
 			return err
 		}
 	}
-	return c.Commit(e.observed(c))
+	if c.NeedsCommit() {
+		return c.Commit(e.observed(c))
+	}
+	return nil
 }
 
 // charge counts the call in the exact words of its scopes that no check has counted it in.
@@ -173,7 +178,9 @@ func (e *Engine) pass(c *chain.Context, now int64) {
 }
 
 func (e *Engine) arrived(c *chain.Context) {
-	c.Arrived()
+	if c.Permitting() {
+		c.Arrived()
+	}
 	if len(e.config.callbacks) > 0 {
 		e.tellPass(c)
 	}
@@ -187,7 +194,9 @@ func (e *Engine) block(c *chain.Context, err *BlockError) {
 	if c.Inbound {
 		e.inbound.Block(c.Hint, c.Now, c.Count)
 	}
-	e.settle(c, c.Now)
+	if e.borrowing.Load() {
+		e.settle(c, c.Now)
+	}
 	if len(e.config.callbacks) > 0 {
 		e.tellBlock(c, err)
 	}
@@ -196,10 +205,8 @@ func (e *Engine) block(c *chain.Context, err *BlockError) {
 // settle lets reservations for the bucket of time now count in the exact words of the call's scopes, as they do in the
 // nodes that the call has just used.
 func (e *Engine) settle(c *chain.Context, now int64) {
-	if e.borrowing.Load() {
-		c.Resource.Exact().Settle(now)
-		e.eachNode(c, func(n *stat.Node) { n.Exact().Settle(now) })
-	}
+	c.Resource.Exact().Settle(now)
+	e.eachNode(c, func(n *stat.Node) { n.Exact().Settle(now) })
 }
 
 func (e *Engine) eachNode(c *chain.Context, f func(*stat.Node)) {

@@ -138,8 +138,7 @@ func ExampleBlockError_Explain() {
 	_, _ = engine.FlowRules().Load(flow.Rule{Resource: "pay", Count: 1})
 	for range 2 {
 		entry, err := engine.Enter(context.Background(), "pay", tidegate.Call{})
-		var blocked *tidegate.BlockError
-		if errors.As(err, &blocked) {
+		if blocked, ok := errors.AsType[*tidegate.BlockError](err); ok {
 			why := blocked.Explain()
 			fmt.Printf("%v of %v %s in %v, try again in %v\n", why.Measured, why.Limit, why.Unit, why.Window, why.RetryAfter)
 		}

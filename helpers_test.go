@@ -90,7 +90,13 @@ func (g guard) pass(resource string, calls ...tidegate.Call) tidegate.Entry {
 }
 
 // blocked enters and expects the refusal.
-func (g guard) blocked(resource string, want error, calls ...tidegate.Call) *tidegate.BlockError {
+func (g guard) blocked(resource string, want error, calls ...tidegate.Call) {
+	g.t.Helper()
+	_ = g.refusal(resource, want, calls...)
+}
+
+// refusal enters, expects the refusal and returns it.
+func (g guard) refusal(resource string, want error, calls ...tidegate.Call) *tidegate.BlockError {
 	g.t.Helper()
 	entry, err := g.enter(resource, calls...)
 	if err == nil {
@@ -122,7 +128,7 @@ func (g guard) count(n int, resource string, calls ...tidegate.Call) (passed int
 }
 
 // together makes n calls at once and returns the entries of those let in.
-func (g guard) together(n int, resource string) []tidegate.Entry {
+func (g guard) together(n int, resource string, calls ...tidegate.Call) []tidegate.Entry {
 	var mu sync.Mutex
 	var entries []tidegate.Entry
 	start := make(chan struct{})
@@ -130,7 +136,7 @@ func (g guard) together(n int, resource string) []tidegate.Entry {
 	for range n {
 		wg.Go(func() {
 			<-start
-			if entry, err := g.enter(resource); err == nil {
+			if entry, err := g.enter(resource, calls...); err == nil {
 				mu.Lock()
 				defer mu.Unlock()
 				entries = append(entries, entry)

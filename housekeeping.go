@@ -60,6 +60,7 @@ func (e *Engine) tend(name string, r *resource, now, idle int64) {
 		return
 	}
 	if e.resources.Delete(name, func(have *resource) bool { return have == r }) {
+		r.gone.Store(true)
 		r.Detach()
 	}
 }

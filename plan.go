@@ -19,6 +19,7 @@ type plan struct {
 type resource struct {
 	stat.Resource
 	plan    atomic.Pointer[plan]
+	gone    atomic.Bool // forgotten by housekeeping
 	created int64
 	mu      sync.Mutex // held to compile the plan
 }
@@ -63,6 +64,7 @@ func (e *Engine) compileAll() {
 			e.compile(r)
 		} else { // other patterns match its names now
 			e.overflow.Delete(key, func(have *resource) bool { return have == r })
+			r.gone.Store(true)
 			r.Detach()
 		}
 		return true

@@ -22,7 +22,8 @@ type SystemReadings struct {
 }
 
 // WithSystemReadings replaces the engine's own readings, for tests and for machines that it cannot read. The
-// function is called by every call that a rule on load, CPU usage or memory applies to, and must be quick.
+// function is called by every call that a rule on load, CPU usage or memory applies to, and must be quick; a panic in
+// it is counted, and the figures are then not known.
 func WithSystemReadings(read func() SystemReadings) Option {
 	return func(c *config) error { c.readings = read; return nil }
 }
@@ -42,22 +43,20 @@ type sampler struct {
 
 // readings returns the latest figures.
 func (s *sampler) readings() SystemReadings {
-	if s.read != nil {
-		return s.read()
-	}
 	if r := s.latest.Load(); r != nil {
 		return *r
 	}
 	return SystemReadings{}
 }
 
-// need starts or ends the sampling.
-func (s *sampler) need(needed bool) {
+// adjust starts or ends the sampling. It asks under its lock whether a rule needs it, so that of simultaneous loads
+// the last one to come here has seen the rules of all.
+func (s *sampler) adjust(needed func() bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch {
-	case s.read != nil || s.closed || needed == (s.stop != nil):
-	case needed:
+	switch on := needed(); {
+	case s.read != nil || s.closed || on == (s.stop != nil):
+	case on:
 		ctx, stop := context.WithCancel(context.Background())
 		s.stop, s.done = stop, make(chan struct{})
 		go s.run(ctx, s.done)
@@ -106,7 +105,16 @@ func (e *Engine) Readings() SystemReadings {
 	if !e.made() {
 		return SystemReadings{}
 	}
-	return e.sampler.readings()
+	return e.figures()
+}
+
+// figures returns the machine's latest figures, or what the user's function says.
+func (e *Engine) figures() (r SystemReadings) {
+	if e.sampler.read == nil {
+		return e.sampler.readings()
+	}
+	e.guard("system readings", func() { r = e.sampler.read() })
+	return r
 }
 
 // InactiveSystemLimits names system limits in force whose figure is not known, such as "inactive: load unavailable".
@@ -118,14 +126,16 @@ func (e *Engine) InactiveSystemLimits() []string {
 }
 
 func (e *Engine) systemReadings() system.Readings {
-	r := e.sampler.readings()
+	r := e.figures()
 	return system.Readings{Load: r.Load, LoadKnown: r.LoadKnown, CPU: r.CPU, CPUKnown: r.CPUKnown}
 }
 
 func (e *Engine) memory() (uint64, bool) {
-	r := e.sampler.readings()
+	r := e.figures()
 	return r.Memory, r.MemoryKnown
 }
 
 // sampleIfNeeded starts or ends the sampling as the rules in force need it.
-func (e *Engine) sampleIfNeeded() { e.sampler.need(e.system.NeedsReadings() || e.flow.NeedsMemory()) }
+func (e *Engine) sampleIfNeeded() {
+	e.sampler.adjust(func() bool { return e.system.NeedsReadings() || e.flow.NeedsMemory() })
+}

@@ -153,7 +153,9 @@ func (e *Engine) countDone(c *chain.Context, n int64, d chain.Done) {
 	if c.Inbound {
 		e.inbound.Complete(c.Hint, d.Now, n, int64(d.RT), failed)
 	}
-	e.settle(c, d.Now)
+	if e.borrowing.Load() {
+		e.settle(c, d.Now)
+	}
 }
 
 // judge asks the classifier; one that panics counts as an internal error and the call as failed.

@@ -11,8 +11,8 @@ import (
 	"github.com/tidegate-go/tidegate/benchmarks/rows"
 )
 
-// Every row decides as it says, so that what is measured is what is named. Of the cases that set up the process, those
-// of one set-up can follow each other.
+// Every row decides as it says, so that what is measured is what is named. Cases that set up the whole process are left
+// to command bench, which looks at every decision too.
 func TestRowsDecide(t *testing.T) {
 	seen := map[string]bool{}
 	for _, c := range slices.Concat(rows.Cases(), peers.Cases()) {

@@ -123,12 +123,15 @@ func (c *Context) ObserveFrom(m Mark) {
 	}
 }
 
+// NeedsCommit says whether a reservation waits for Commit.
+func (c *Context) NeedsCommit() bool { return c.needs&NeedCommit != 0 }
+
+// Permitting says whether the call holds a permit of any gate.
+func (c *Context) Permitting() bool { return c.permits.n > 0 }
+
 // Commit confirms the reservations. It returns the error of the first holder that refuses; holders that only
 // observe are undone instead and observed is told.
 func (c *Context) Commit(observed func(*BlockError)) *BlockError {
-	if c.needs&NeedCommit == 0 {
-		return nil
-	}
 	for i := range c.holds.n {
 		h := c.holds.at(i)
 		if h.Needs&NeedCommit == 0 {

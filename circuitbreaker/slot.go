@@ -99,7 +99,9 @@ func (s *Slot) Status(resource *stat.Resource, now int64) []Status {
 	var list []Status
 	for _, b := range s.rulesFor(s.set.Table(), resource) {
 		if breaker := kept[b.Controller]; breaker != nil {
-			list = append(list, breaker.Status(now))
+			status := breaker.Status(now)
+			status.Rule = b.Rule.Clone() // equal, but it may have another id
+			list = append(list, status)
 		}
 	}
 	return list

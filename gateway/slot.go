@@ -141,8 +141,17 @@ func matcherOf(p *ParamItem) func(string) bool {
 // Explain tells the rule's limit and, for rules that count all requests together, what was measured.
 func (k *check) Explain() chain.Explanation {
 	e := chain.Explanation{Limit: k.rule.Count, Unit: "requests", Window: k.rule.Interval()}
+	var measured, most float64
 	if k.rule.ParamItem == nil {
-		e.Measured, e.Limit, e.RetryAfter = k.Controller().Explain(k.slot.now(), hotspot.TextKey(everyone))
+		measured, most, e.RetryAfter = k.Controller().Explain(k.slot.now(), hotspot.TextKey(everyone))
+		e.Measured, e.Limit = measured, most
+	}
+	switch {
+	case k.rule.Grade == GradeConcurrency:
+		e.Unit, e.Window = "requests in flight", 0
+	case k.rule.ControlBehavior == Throttling:
+		const ms = 1000
+		e.Unit, e.Measured, e.Limit = "ms in queue", measured*ms, float64(k.rule.MaxQueueing().Milliseconds())
 	}
 	return e
 }

@@ -20,7 +20,9 @@ type Slot struct {
 }
 
 // definition stands for a rule for as long as equal rules stay loaded.
-type definition struct{ _ byte }
+type definition struct {
+	warned atomic.Bool // that it found no argument in a call
+}
 
 type bound = ruleset.Bound[Rule, *definition]
 
@@ -47,7 +49,7 @@ type paramTable struct {
 func (s *Slot) Checks(resource *stat.Resource) []chain.Bound {
 	kept, _ := resource.Attachment(s).(tables)
 	next, _ := ruleset.Keep(kept, s.set.Known().Applying(resource.RuleName, resource.Shared), func(b *bound) *paramTable {
-		return &paramTable{controller: New(b.Rule)}
+		return &paramTable{controller: New(local(b.Rule))}
 	})
 	if len(next) == 0 {
 		resource.Attach(s, nil)
@@ -57,7 +59,7 @@ func (s *Slot) Checks(resource *stat.Resource) []chain.Bound {
 	var checks []chain.Bound
 	for _, b := range s.set.Table().Applying(resource.RuleName, resource.Shared) {
 		table := next[b.Controller]
-		k := &check{Limiter: Limiter{table.controller}, slot: s, rule: b.Rule, table: table}
+		k := &check{Limiter: Limiter{table.controller}, slot: s, rule: b.Rule, table: table, definition: b.Controller}
 		k.err = chain.NewBlockError(chain.KindParam, resource.Name, b.Rule, chain.ErrParam, k)
 		k.fallBack()
 		checks = append(checks, chain.Bound{Check: k, Observed: b.Observed})
@@ -100,6 +102,7 @@ type check struct {
 	slot  *Slot
 	rule  Rule
 	table *paramTable
+	*definition
 	err   *chain.BlockError
 	pass  bool // every call passes: a cluster rule whose fallback says so
 	block bool // every call with the argument is refused: a cluster rule whose fallback says so
@@ -119,8 +122,16 @@ func (k *check) fallBack() {
 		k.pass = true
 	case chain.FallbackBlock:
 		k.block = true
-	case chain.FallbackUnset, chain.FallbackShare, chain.FallbackLocal: // the rule's own count
+	case chain.FallbackUnset, chain.FallbackShare, chain.FallbackLocal: // see local
 	}
+}
+
+// local returns the rule as this process enforces it without a token server.
+func local(r Rule) Rule {
+	if c := r.ClusterConfig; r.ClusterMode && c.Fallback() == chain.FallbackLocal && c.FallbackCount != nil {
+		r.Count = *c.FallbackCount
+	}
+	return r
 }
 
 // Check decides about a call: every value of the argument must pass.
@@ -168,16 +179,26 @@ func (k *check) argument(c *chain.Context) (arg chain.Arg, ok bool) {
 	return arg, ok
 }
 
-// note keeps book of whether the rule ever found its argument.
+// note keeps book of whether the rule ever found its argument. A rule that did not is worth one warning, however many
+// resources its pattern matches.
 func (k *check) note(found bool) {
 	if found {
 		k.table.matched.Store(true)
 		return
 	}
-	if k.table.missed.Add(1) == 1 {
+	k.table.missed.Add(1)
+	if !k.warned.Load() && k.warned.CompareAndSwap(false, true) {
 		k.slot.log.Warn("a hot-parameter rule found no argument in a call; it limits nothing until one has it",
-			"resource", k.err.Resource, "paramIdx", k.rule.ParamIdx, "paramKey", k.rule.ParamKey)
+			"resource", k.err.Resource, k.wanted())
 	}
+}
+
+// wanted says which argument the rule is about.
+func (k *check) wanted() slog.Attr {
+	if k.rule.ParamIdx != nil {
+		return slog.Int("paramIdx", *k.rule.ParamIdx)
+	}
+	return slog.String("paramKey", k.rule.ParamKey)
 }
 
 // remember notes the value that was refused, at most once a millisecond, so that a flood of refusals shares nothing.
@@ -201,7 +222,8 @@ func (k *check) Explain() chain.Explanation {
 	case k.rule.Grade == GradeConcurrency:
 		e.Unit, e.Window, e.Limit = "calls in flight", 0, most
 	case k.rule.ControlBehavior == Throttling:
-		e.Unit, e.Limit = "s in queue", most
+		const ms = 1000
+		e.Unit, e.Limit, measured = "ms in queue", most*ms, measured*ms
 	}
 	e.Measured, e.RetryAfter = measured, retry
 	return e

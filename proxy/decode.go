@@ -166,8 +166,8 @@ func describe(n *yaml.Node) string {
 // names returns the members of a struct.
 func names(t reflect.Type) []string {
 	var list []string
-	for i := range t.NumField() {
-		if name := t.Field(i).Tag.Get("yaml"); name != "" {
+	for field := range t.Fields() {
+		if name := field.Tag.Get("yaml"); name != "" {
 			list = append(list, name)
 		}
 	}

@@ -104,7 +104,7 @@ func TestStop(t *testing.T) {
 		})
 		answer := make(chan string, 1)
 		go func() {
-			response, err := http.DefaultClient.Do(g.request(http.MethodGet, "/orders/1", nil))
+			response, err := client().Do(g.request(http.MethodGet, "/orders/1", nil))
 			if err != nil {
 				answer <- "error"
 				return

@@ -116,16 +116,20 @@ func TestLoadMistakes(t *testing.T) {
 		"engine": {good + "engine:\n  interval: 1s\n  buckets: 3\n  coldFactor: 1\n  occupyTimeout: 2s\n", []string{
 			"5: engine.interval: ", "7: engine.coldFactor: ", "8: engine.occupyTimeout: ",
 		}},
-		"conflict": {"listen: :0\nupstreams: [{name: a, urls: [http://h:1]}]\nroutes:\n- {pattern: \"/a/{x}\", upstream: a}\n- {pattern: \"/{y}/b\", upstream: a}\n- {pattern: \"GET /z\", method: GET, upstream: a}\n- {pattern: /m, method: get, upstream: a}\n",
-			[]string{"5: routes[1].pattern: ", "6: routes[2].pattern: has a method already", "7: routes[3].method: must be a method"}},
+		"conflict": {
+			"listen: :0\nupstreams: [{name: a, urls: [http://h:1]}]\nroutes:\n- {pattern: \"/a/{x}\", upstream: a}\n- {pattern: \"/{y}/b\", upstream: a}\n- {pattern: \"GET /z\", method: GET, upstream: a}\n- {pattern: /m, method: get, upstream: a}\n",
+			[]string{"5: routes[1].pattern: ", "6: routes[2].pattern: has a method already", "7: routes[3].method: must be a method"},
+		},
 		"rules": {good + "rules:\n- absent.json\n- bad.json\n- good.json\n- ./good.json\n- bad.yaml\n", []string{
 			"5: rules[0]: ", "6: rules[1]: ", "8: rules[3]: ./good.json is rules[2]", "9: rules[4]: ",
 		}},
 		"caller": {good + "origin: {header: X, clientIP: true}\nargs: [body:x]\ntrustedProxies: [10.0.0.0/99]\n", []string{
 			"4: origin: must have one of", "5: args[0]: unknown source", "6: trustedProxies[0]: must be a network",
 		}},
-		"health": {"listen: :0\nupstreams:\n- name: a\n  urls: [http://h:1]\n  health:\n    errorRatio: 1.5\n    recovery: 1500ms\n    minRequests: 0\n    statuses: [7]\nroutes: [{pattern: /, upstream: a}]\n",
-			[]string{"6: upstreams[0].health.errorRatio", "7: upstreams[0].health.recovery", "8: upstreams[0].health.minRequests", "9: upstreams[0].health.statuses[0]"}},
+		"health": {
+			"listen: :0\nupstreams:\n- name: a\n  urls: [http://h:1]\n  health:\n    errorRatio: 1.5\n    recovery: 1500ms\n    minRequests: 0\n    statuses: [7]\nroutes: [{pattern: /, upstream: a}]\n",
+			[]string{"6: upstreams[0].health.errorRatio", "7: upstreams[0].health.recovery", "8: upstreams[0].health.minRequests", "9: upstreams[0].health.statuses[0]"},
+		},
 		"beside each other": {good + "engine: {what: 1, coldFactor: 1, buckets: x}\nblock: {status: 7, who: me}\n", []string{
 			"4: engine.what", "4: engine.coldFactor", "4: engine.buckets", "5: block.status", "5: block.who",
 		}},
@@ -137,8 +141,7 @@ func TestLoadMistakes(t *testing.T) {
 			dir := write(t, map[string]string{"g.yaml": c.text, "bad.json": "{", "good.json": "[]", "bad.yaml": "- a: [\n"})
 			file := filepath.Join(dir, "g.yaml")
 			_, err := proxy.Load(file)
-			var mistakes *proxy.ConfigError
-			if !errors.As(err, &mistakes) {
+			if _, ok := errors.AsType[*proxy.ConfigError](err); !ok {
 				t.Fatalf("error %v, want a *ConfigError", err)
 			}
 			lines := strings.Split(err.Error(), "\n")

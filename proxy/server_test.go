@@ -76,10 +76,14 @@ func runFor(t testing.TB, config, rules string, options ...tidegate.Option) *gat
 	return g
 }
 
+// client returns a client that keeps no connection open.
+func client() *http.Client {
+	return &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 20 * time.Second}
+}
+
 func (g *gateway) do(r *http.Request) (*http.Response, string) {
 	g.t.Helper()
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 20 * time.Second}
-	response, err := client.Do(r)
+	response, err := client().Do(r)
 	if err != nil {
 		g.t.Fatal(err)
 	}
@@ -242,7 +246,7 @@ func TestQueueIsNotCut(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if response, err := http.DefaultClient.Do(g.request(http.MethodGet, "/", nil).WithContext(ctx)); err == nil {
+	if response, err := client().Do(g.request(http.MethodGet, "/", nil).WithContext(ctx)); err == nil {
 		_ = response.Body.Close()
 		t.Error("the client that left got an answer")
 	}
@@ -380,7 +384,7 @@ func TestEventsAreFlushed(t *testing.T) {
 		<-next
 	})
 	defer close(next)
-	response, err := http.DefaultClient.Do(g.request(http.MethodGet, "/orders/1", nil))
+	response, err := client().Do(g.request(http.MethodGet, "/orders/1", nil))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -407,4 +411,57 @@ func TestEngineSettings(t *testing.T) {
 	if got := g.Engine().AppName(); got != "shop" {
 		t.Errorf("app name %q", got)
 	}
+}
+
+// B55: rules about hot parameters find path wildcards and configured arguments.
+func TestB55HotParameters(t *testing.T) {
+	t.Parallel()
+	g := run(t, simple+"args: [query:user]\n", `{"paramFlowRules": [
+		{"resource":"GET:/orders/{id}","paramKey":"id","count":1,"durationInSec":60},
+		{"resource":"POST:/orders/{id}","paramKey":"query:user","count":1,"durationInSec":60},
+		{"resource":"PUT:/orders/{id}","paramIdx":0,"count":1,"durationInSec":60}]}`, echo)
+	for _, c := range []struct {
+		method, path string
+		want         int
+	}{
+		{"GET", "/orders/7", 200}, {"GET", "/orders/7", 429}, {"GET", "/orders/8", 200},
+		{"POST", "/orders/1?user=a", 200}, {"POST", "/orders/2?user=a", 429}, {"POST", "/orders/3?user=b", 200}, {"POST", "/orders/4", 200},
+		{"PUT", "/orders/1?user=a", 200}, {"PUT", "/orders/2?user=a", 429}, {"PUT", "/orders/1?user=b", 200},
+	} {
+		if response, _ := g.do(g.request(c.method, c.path, nil)); response.StatusCode != c.want {
+			t.Errorf("%s %s: status %d, want %d", c.method, c.path, response.StatusCode, c.want)
+		}
+	}
+}
+
+// A caller that leaves says nothing about the route.
+func TestB45CallerLeaves(t *testing.T) {
+	t.Parallel()
+	arrived := make(chan struct{})
+	g := run(t, simple, `[{"resource":"GET:/orders/{id}","grade":1,"count":0.5,"timeWindow":60,"minRequestAmount":1}]`,
+		func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.RawQuery == "" {
+				return
+			}
+			arrived <- struct{}{}
+			<-r.Context().Done()
+		})
+	for range 3 {
+		ctx, cancel := context.WithCancel(t.Context())
+		left := make(chan struct{})
+		go func() {
+			defer close(left)
+			if response, err := client().Do(g.request(http.MethodGet, "/orders/1?hold", nil).WithContext(ctx)); err == nil {
+				_ = response.Body.Close()
+			}
+		}()
+		<-arrived
+		cancel()
+		<-left
+	}
+	eventually(t, "the left calls are over", 5*time.Second, func() bool {
+		s, _ := g.Engine().ResourceStats("GET:/orders/{id}")
+		return s.Active == 0 && s.TotalSuccess == 3
+	})
+	g.expect(http.StatusOK, "/orders/1")
 }

@@ -133,9 +133,9 @@ func (m *model) seconds(now, since int64) []stat.SecondStats {
 
 // open is a call that has not completed.
 type open struct {
-	hint            uint32
-	at, count       int64
-	borrowed, later int64 // count and time of a call that waits
+	hint      uint32
+	at, count int64
+	later     int64 // until when the call waits; 0: it does not
 }
 
 // player plays random events to a node and its model.
@@ -286,10 +286,10 @@ func play(t *testing.T, g geometry, seed uint64, each func(p *player, step int))
 		model: &model{geometry: g}, node: stat.NewNode(g.scope(t)),
 		random: rand.New(rand.NewPCG(seed, 7)), now: epoch + int64(seed)*123*ms,
 	}
-	for step := range 600 {
+	for step := range 300 {
 		p.step()
 		each(p, step)
-		if step%7 == 0 {
+		if step%9 == 0 {
 			p.check(t, fmt.Sprintf("%v seed %d step %d", g, seed, step))
 		}
 		if len(p.events) > 400 {

@@ -112,7 +112,7 @@ func (m *windowModel) occupy(now, n int64, most float64, timeout int64) (int64, 
 func TestWindowAgainstModel(t *testing.T) {
 	t.Parallel()
 	for _, g := range geometries() {
-		for seed := range uint64(20) {
+		for seed := range uint64(10) {
 			playWindow(t, g, seed)
 		}
 	}
@@ -125,7 +125,7 @@ func playWindow(t *testing.T, g geometry, seed uint64) {
 	w, m := stat.NewWindow(g.length(), g.buckets, now), newWindowModel(g, now)
 	type reservation struct{ bucket, n int64 }
 	var made []reservation
-	for step := range 500 {
+	for step := range 400 {
 		switch random.IntN(12) {
 		case 0:
 			now += random.Int64N(3 * g.interval * ms)

@@ -88,18 +88,12 @@ func (k *check) Check(c *chain.Context) *chain.BlockError {
 	if !c.Inbound {
 		return nil
 	}
-	l, in := k.limits, k.slot.inbound
-	if l.qpsSet {
-		w := in.Window(c.Now)
-		if !c.Counted(w) && !c.ReserveRate(w, l.qps, float64(w.Interval())/1e9, 1e9) {
-			return k.errs[byQPS]
-		}
+	l := k.limits
+	if l.qpsSet && !k.admitsRate(c) {
+		return k.errs[byQPS]
 	}
-	if l.threadSet {
-		g := in.Exact().Gate()
-		if !c.Permitted(g) && !c.ReserveGate(g, 1, l.maxThread-1, in.Active) {
-			return k.errs[byThread]
-		}
+	if l.threadSet && !k.admitsCall(c) {
+		return k.errs[byThread]
 	}
 	if l.rtSet && k.avgRT(c.Now) > float64(l.avgRT) {
 		return k.errs[byRT]
@@ -115,6 +109,27 @@ func (k *check) Check(c *chain.Context) *chain.BlockError {
 		return k.errs[byCPU]
 	}
 	return nil
+}
+
+// admitsRate counts the call if the rate stays within the limit. For the rules that only observe, those that refuse
+// may have counted it already.
+func (k *check) admitsRate(c *chain.Context) bool {
+	w := k.slot.inbound.Window(c.Now)
+	limit, seconds := k.limits.qps, float64(w.Interval())/1e9
+	if c.Counted(w) && (limit >= 1 || limit == 0) {
+		return w.Total(c.Now)-c.Count <= chain.Room(limit, c.Count, seconds)
+	}
+	return c.ReserveRate(w, limit, seconds, 1e9)
+}
+
+// admitsCall takes a place among the calls in flight if there is one; see admitsRate.
+func (k *check) admitsCall(c *chain.Context) bool {
+	in := k.slot.inbound
+	g, room := in.Exact().Gate(), k.limits.maxThread-1
+	if c.Permitted(g) {
+		return g.Held(in.Active)-1 <= room
+	}
+	return c.ReserveGate(g, 1, room, in.Active)
 }
 
 func (k *check) avgRT(now int64) float64 {
@@ -140,6 +155,22 @@ func (k *check) overloaded(now int64) bool {
 	return float64(active) > rate*least/1000
 }
 
+func (k *check) explainRate(now int64) chain.Explanation {
+	w, limit := k.slot.inbound.Window(now), k.limits.qps
+	e := chain.Explanation{
+		Measured: float64(w.Total(now)) / (float64(w.Interval()) / 1e9), Limit: limit, Unit: "calls",
+		Window: time.Duration(w.Interval()), RetryAfter: time.Duration(w.NextRelease(now)),
+	}
+	if limit > 0 && limit < 1 { // one call per 1/limit seconds
+		e.Window = time.Duration(chain.Gap(limit, 1e9))
+		if last, ever := w.Latest(); ever {
+			e.Measured, e.Limit = 1, 1
+			e.RetryAfter = max(0, time.Duration(last-now)+e.Window)
+		}
+	}
+	return e
+}
+
 // explainer tells what one limit measures.
 type explainer struct {
 	check *check
@@ -153,11 +184,7 @@ func (x explainer) Explain() chain.Explanation {
 	now := k.slot.now()
 	switch x.by {
 	case byQPS:
-		w := in.Window(now)
-		return chain.Explanation{
-			Measured: float64(w.Total(now)) / (float64(w.Interval()) / 1e9), Limit: l.qps, Unit: "calls",
-			Window: time.Duration(w.Interval()), RetryAfter: time.Duration(w.NextRelease(now)),
-		}
+		return k.explainRate(now)
 	case byThread:
 		return chain.Explanation{Measured: float64(in.Active()), Limit: float64(l.maxThread), Unit: "calls in flight"}
 	case byRT:

@@ -24,6 +24,9 @@ type Adapter struct {
 	Pattern func(pattern string) string
 	// Blind says that the framework does not tell handlers that their client left.
 	Blind bool
+	// Paths is how many different paths are requested to show that they make no resources, 0 meaning 10,000. Fewer are
+	// for a second way of using an adapter that passed with the default.
+	Paths int
 }
 
 // Setup is what a server is to serve and how it is to be guarded.
@@ -66,6 +69,7 @@ func Run(t *testing.T, a Adapter) {
 		{"B46 errors are counted", errorsCounted},
 		{"B46 time is counted", timeCounted},
 		{"B55 arguments are handed over", arguments},
+		{"B55 hot values are limited", hotValues},
 		{"the caller is the origin", origins},
 		{"the entry is in the context", nesting},
 		{"refusals are answered", answers},

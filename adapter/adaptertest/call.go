@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/tidegate-go/tidegate"
+	"github.com/tidegate-go/tidegate/hotspot"
 )
 
 func arguments(t *testing.T, a Adapter) {
@@ -32,6 +33,16 @@ func arguments(t *testing.T, a Adapter) {
 			t.Errorf("argument %s of a request without: %v, want none", name, got)
 		}
 	}
+}
+
+// hotValues: a limit for each value of a path wildcard.
+func hotValues(t *testing.T, a Adapter) {
+	e := newEngine(t, newClock())
+	load(t, e.ParamRules(), hotspot.Rule{Resource: a.resource(http.MethodGet, "/item/{id}"), ParamKey: "id", Count: 1})
+	c := a.start(t, Setup{Engine: e, Routes: []Route{{Method: http.MethodGet, Pattern: "/item/{id}", Handle: ok}}})
+	c.expect(http.StatusOK, "/item/7")
+	c.expect(http.StatusTooManyRequests, "/item/7")
+	c.expect(http.StatusOK, "/item/8")
 }
 
 func origins(t *testing.T, a Adapter) {

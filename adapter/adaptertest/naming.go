@@ -54,9 +54,9 @@ const growth = 1 << 20
 func cardinality(t *testing.T, a Adapter) {
 	e := newEngine(t, newClock())
 	c := a.start(t, Setup{Engine: e, Routes: []Route{{Method: http.MethodGet, Pattern: "/users/{id}", Handle: ok}}})
-	n := 10_000
-	if testing.Short() {
-		n = 500
+	n := a.Paths
+	if n == 0 {
+		n = 10_000
 	}
 	visit := func(from, to int) {
 		inParallel(4, from, to, func(i int) {

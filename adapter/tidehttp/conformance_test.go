@@ -23,7 +23,7 @@ func TestConformance(t *testing.T) {
 		}})
 	})
 	t.Run("around handlers", func(t *testing.T) {
-		adaptertest.Run(t, adaptertest.Adapter{Serve: func(t *testing.T, s adaptertest.Setup) string {
+		adaptertest.Run(t, adaptertest.Adapter{Paths: 500, Serve: func(t *testing.T, s adaptertest.Setup) string {
 			mux, wrap := http.NewServeMux(), guard(t, s)
 			for _, route := range s.Routes {
 				mux.Handle(route.Method+" "+route.Pattern, wrap(handler(route)))
@@ -32,7 +32,7 @@ func TestConformance(t *testing.T) {
 		}})
 	})
 	t.Run("around other middleware", func(t *testing.T) {
-		adaptertest.Run(t, adaptertest.Adapter{Serve: func(t *testing.T, s adaptertest.Setup) string {
+		adaptertest.Run(t, adaptertest.Adapter{Paths: 500, Serve: func(t *testing.T, s adaptertest.Setup) string {
 			mux := http.NewServeMux()
 			for _, route := range s.Routes {
 				mux.HandleFunc(route.Method+" "+route.Pattern, handler(route))

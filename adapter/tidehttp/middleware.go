@@ -65,8 +65,7 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // refuse answers a request that a rule refused. An error of another kind is no reason to refuse one.
 func (g *guard) refuse(w http.ResponseWriter, r *http.Request, err error) {
-	var blocked *tidegate.BlockError
-	if errors.As(err, &blocked) {
+	if blocked, ok := errors.AsType[*tidegate.BlockError](err); ok {
 		g.block(w, r, blocked)
 		return
 	}
@@ -91,7 +90,7 @@ type argList struct{ list [inlineArgs]tidegate.Arg }
 var argLists = sync.Pool{New: func() any { return new(argList) }} //nolint:gochecknoglobals // scratch memory, holds nothing
 
 func borrowArgs() *argList {
-	return argLists.Get().(*argList) //nolint:errcheck // the pool holds nothing else
+	return argLists.Get().(*argList)
 }
 
 func (l *argList) giveBack() {

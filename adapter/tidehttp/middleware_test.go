@@ -213,7 +213,8 @@ func TestOutcomes(t *testing.T) {
 		}, nil, 1},
 		"404 as failure": {
 			func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(404) },
-			[]tidehttp.Option{tidehttp.WithFailure(func(status int) bool { return status >= 400 })}, 1,
+			[]tidehttp.Option{tidehttp.WithFailure(func(status int) bool { return status >= 400 })},
+			1,
 		},
 		"500 to a client that left": {func(w http.ResponseWriter, r *http.Request) {
 			leave, _ := r.Context().Value(leaveKey{}).(context.CancelFunc)

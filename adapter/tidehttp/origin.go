@@ -105,8 +105,8 @@ func (p Proxies) walk(r *http.Request, address netip.Addr) netip.Addr {
 		header = "Forwarded"
 	}
 	lines := r.Header[header]
-	for i := len(lines) - 1; i >= 0; i-- {
-		for line, more := lines[i], true; more; {
+	for _, line := range slices.Backward(lines) {
+		for more := true; more; {
 			var hop string
 			at := strings.LastIndexByte(line, ',')
 			hop, more = line[at+1:], at >= 0

@@ -52,7 +52,7 @@ func (w *response) flush() {
 }
 
 func (w *response) hijack() (net.Conn, *bufio.ReadWriter, error) {
-	conn, buffer, err := w.ResponseWriter.(http.Hijacker).Hijack() //nolint:errcheck // writer has asked
+	conn, buffer, err := w.ResponseWriter.(http.Hijacker).Hijack() // writer has asked
 	if err == nil {
 		w.entry.Exit(nil)
 	}
@@ -131,5 +131,5 @@ func (w *pushable) WriteString(s string) (int, error) { return w.response().Writ
 
 // Push starts a server push.
 func (w *pushable) Push(target string, options *http.PushOptions) error {
-	return w.ResponseWriter.(http.Pusher).Push(target, options) //nolint:errcheck // writer has asked
+	return w.ResponseWriter.(http.Pusher).Push(target, options) // writer has asked
 }

@@ -76,10 +76,10 @@ func parsed(s *routes, method, text string) *pattern {
 
 func (s *routes) pattern(text string) *pattern {
 	if p, ok := s.known.Load(text); ok {
-		return p.(*pattern) //nolint:errcheck // the map holds nothing else
+		return p.(*pattern)
 	}
 	p, _ := s.known.LoadOrStore(text, parsePattern(text))
-	return p.(*pattern) //nolint:errcheck // the map holds nothing else
+	return p.(*pattern)
 }
 
 // resource returns the route's resource.

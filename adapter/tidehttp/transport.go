@@ -91,8 +91,8 @@ func (t *transport) name(r *http.Request) string {
 // refuse answers a request that a rule refused, and sends one that another error is about. A RoundTripper always closes
 // the body.
 func (t *transport) refuse(r *http.Request, err error) (*http.Response, error) {
-	var blocked *tidegate.BlockError
-	if !errors.As(err, &blocked) {
+	blocked, ok := errors.AsType[*tidegate.BlockError](err)
+	if !ok {
 		return t.next.RoundTrip(r)
 	}
 	if r.Body != nil {

@@ -144,36 +144,56 @@ func (c cost) undisturbed() bool { return c.share >= gotCores || !c.displaced }
 
 // time runs n rounds of f, divided over the cores.
 func (s *series) time(f func(worker, n int), n int) cost {
-	cpu, displaced := usage()
-	wall := time.Now()
+	start := now()
 	if s.cores == 1 {
 		f(0, n)
 	} else {
-		s.spread(f, n)
+		start = s.spread(f, n)
 	}
-	elapsed := time.Since(wall)
-	cpuEnd, displacedEnd := usage()
-	used := cpuEnd - cpu
+	end := now()
+	used, elapsed := float64(end.cpu-start.cpu), float64(end.wall.Sub(start.wall))
 	return cost{
-		displaced: displacedEnd > displaced,
-		cpu:       float64(used) / float64(n), wall: float64(elapsed) / float64(n),
-		share: float64(used) / float64(elapsed) / float64(s.cores),
+		cpu: used / float64(n), wall: elapsed / float64(n), share: used / elapsed / float64(s.cores),
+		displaced: end.displaced > start.displaced,
 	}
 }
 
-// spread lets every core take chunks until n rounds are done, so that all end together.
-func (s *series) spread(f func(worker, n int), n int) {
-	var left atomic.Int64
+// moment is what the clocks show.
+type moment struct {
+	cpu       time.Duration
+	displaced int64
+	wall      time.Time
+}
+
+func now() moment {
+	cpu, displaced := usage()
+	return moment{cpu, displaced, time.Now()}
+}
+
+// spread lets every core take chunks until n rounds are done, so that all end together. They begin together too, at
+// the moment returned.
+func (s *series) spread(f func(worker, n int), n int) (start moment) {
+	var left, waiting atomic.Int64
 	left.Store(int64(n))
+	waiting.Store(int64(s.cores))
+	var begun atomic.Bool
 	var wg sync.WaitGroup
 	for w := range s.cores {
 		wg.Go(func() {
+			if waiting.Add(-1) == 0 {
+				start = now()
+				begun.Store(true)
+			}
+			for !begun.Load() {
+				runtime.Gosched()
+			}
 			for left.Add(-chunk) > -chunk {
 				f(w, chunk)
 			}
 		})
 	}
 	wg.Wait()
+	return start
 }
 
 func (s *series) calls(worker, n int) {

@@ -66,8 +66,7 @@ func stopGateway(server *proxy.Server, stderr io.Writer) int {
 
 func gatewayFailed(err error, stderr io.Writer) int {
 	say(stderr, "%v", err)
-	var mistakes *proxy.ConfigError
-	if errors.As(err, &mistakes) {
+	if _, bad := errors.AsType[*proxy.ConfigError](err); bad {
 		return exitUsage
 	}
 	return exitFault

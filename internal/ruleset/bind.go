@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/tidegate-go/tidegate/chain"
@@ -19,7 +20,7 @@ func (s *Set[R, C]) bind(next *Table[R, C], source string, index int, item *Item
 		return refused(report, err)
 	}
 	if s.opts.Warn != nil {
-		report.Warnings = append(report.Warnings[:len(report.Warnings):len(report.Warnings)], s.opts.Warn(item.Rule)...)
+		report.Warnings = append(slices.Clip(report.Warnings), s.opts.Warn(item.Rule)...)
 	}
 	if head.Disabled || head.Mode == chain.ModeOff {
 		report.Verdict = chain.Disabled
@@ -137,8 +138,7 @@ func (s *Set[R, C]) safeBuild(rule R) (c C, err error) {
 
 func refused(r chain.RuleReport, err error) chain.RuleReport {
 	r.Verdict = chain.Refused
-	var member *chain.MemberError
-	if errors.As(err, &member) {
+	if member, ok := errors.AsType[*chain.MemberError](err); ok {
 		r.Member, r.Reason = member.Member, member.Reason
 	} else {
 		r.Reason = err.Error()

@@ -37,10 +37,13 @@ type meter struct {
 
 	mu     sync.Mutex
 	rules  map[string]map[int64][]string // by resource and second: labels of the rules that blocked; guarded by mu
+	last   map[string]string             // by resource: the last of these; guarded by mu
 	events []event                       // guarded by mu
 }
 
-func newMeter() *meter { return &meter{rules: map[string]map[int64][]string{}} }
+func newMeter() *meter {
+	return &meter{rules: map[string]map[int64][]string{}, last: map[string]string{}}
+}
 
 // callbacks must be given to the engine before it is watched.
 func (m *meter) callbacks() tidegate.Option {
@@ -83,6 +86,7 @@ func (m *meter) blocked(resource string, err *tidegate.BlockError) {
 	text := label(err)
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.last[resource] = text
 	second := m.engine.Now().Unix()
 	if m.rules[resource] == nil {
 		m.rules[resource] = map[int64][]string{}
@@ -122,8 +126,10 @@ func (m *meter) read(resource string, start time.Time) row {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if list := m.rules[resource][start.Unix()]; len(list) > 0 && r.blocked > 0 {
+	if list := m.rules[resource][start.Unix()]; r.blocked > 0 && len(list) > 0 {
 		r.rule = strings.Join(list, ",")
+	} else if r.blocked > 0 {
+		r.rule = m.last[resource] // blocked at the very end, and noted a moment later
 	}
 	delete(m.rules[resource], start.Unix())
 	return r

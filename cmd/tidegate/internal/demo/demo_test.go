@@ -1,0 +1,120 @@
+package demo
+
+import (
+	"bytes"
+	"context"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// The figures of a short demonstration show what they are meant to.
+func TestRun(t *testing.T) {
+	t.Parallel()
+	const seconds = 5
+	var out bytes.Buffer
+	if err := Run(t.Context(), Options{Seconds: seconds, Out: &out}); err != nil {
+		t.Fatal(err)
+	}
+	rows := parse(t, out.String())
+	if len(rows) != seconds*len(resources()) {
+		t.Fatalf("%d lines, want one for each of %d seconds and %d resources:\n%s", len(rows), seconds, len(resources()), out.String())
+	}
+	var first, breakers, slowPassed []string
+	for i, r := range rows {
+		if len(first) == 0 || first[len(first)-1] != r["second"] {
+			first = append(first, r["second"])
+		}
+		if want := resources()[i%len(resources())]; r["resource"] != want {
+			t.Errorf("line %d is about %s, want %s", i, r["resource"], want)
+		}
+		switch r["resource"] {
+		case fast:
+			if number(t, r["passed"]) > fastLimit {
+				t.Errorf("%s passed %s in a second, want at most %d", fast, r["passed"], fastLimit)
+			}
+			if !strings.HasPrefix(r["rule"], "flow#1") {
+				t.Errorf("%s was blocked by %q, want flow#1", fast, r["rule"])
+			}
+		case flaky:
+			breakers = append(breakers, r["breaker"])
+		case slow:
+			slowPassed = append(slowPassed, r["passed"])
+		}
+	}
+	for i := 1; i < len(first); i++ {
+		if number(t, first[i]) != number(t, first[i-1])+1 {
+			t.Errorf("seconds %q do not follow each other", first)
+		}
+	}
+	if states := strings.Join(breakers, " "); !strings.Contains(states, "OPEN") || breakers[len(breakers)-1] != "CLOSED" {
+		t.Errorf("breaker states %q, want that it opens and is closed in the end", states)
+	}
+	if n := number(t, slowPassed[len(slowPassed)-1]); n > slowLowered {
+		t.Errorf("%s passed %d in the last second, want at most %d by the edited rule", slow, n, slowLowered)
+	}
+	if !strings.Contains(out.String(), "summary of 5 seconds") {
+		t.Errorf("there is no summary:\n%s", out.String())
+	}
+}
+
+func parse(t *testing.T, text string) []map[string]string {
+	t.Helper()
+	var rows []map[string]string
+	for line := range strings.Lines(text) {
+		if !strings.HasPrefix(line, "second=") {
+			continue
+		}
+		row := map[string]string{}
+		for _, pair := range strings.FieldsSeq(line) {
+			key, value, _ := strings.Cut(pair, "=")
+			row[key] = value
+		}
+		for _, key := range strings.FieldsSeq("second resource passed blocked rule errors rt inflight breaker") {
+			if row[key] == "" {
+				t.Errorf("no %s in %q", key, line)
+			}
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+func number(t *testing.T, text string) int64 {
+	t.Helper()
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		t.Error(err)
+	}
+	return n
+}
+
+// A demonstration that is told to stop ends at once, with a summary.
+func TestRunEndsEarly(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var out bytes.Buffer
+	if err := Run(ctx, Options{Seconds: 60, Out: &out}); err != nil && !strings.Contains(err.Error(), "canceled") {
+		t.Error(err)
+	}
+}
+
+func TestTable(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	screen := newTable(&out, 2)
+	rows := []row{{second: time.Unix(1, 0), resource: fast, passed: 20, blocked: 40, rule: "flow#1(20/s)", rt: 2500 * time.Microsecond, breaker: "-"}}
+	screen.second(rows, []event{{time.Unix(1, 0), "something happened"}})
+	before := out.String()
+	for _, want := range []string{"second 1 of 2", "GET:/fast         20       40 flow#1(20/s)", "2.5ms", "█", "something happened"} {
+		if !strings.Contains(before, want) {
+			t.Errorf("no %q in\n%s", want, before)
+		}
+	}
+	screen.second(rows, nil)
+	if again := strings.TrimPrefix(out.String(), before); !strings.HasPrefix(again, "\x1b[6A\x1b[J") || !strings.Contains(again, "██") {
+		t.Errorf("the table is not drawn in its place: %q", again)
+	}
+}
