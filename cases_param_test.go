@@ -56,8 +56,8 @@ func TestB49FirstUsersOfAValueCount(t *testing.T) {
 
 // purchase is a request of which a rule looks at one field.
 type purchase struct {
-	sku  string
-	body [64]byte
+	sku string
+	_   [64]byte
 }
 
 func (o *purchase) ParamKey() any { return o.sku }

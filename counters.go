@@ -58,7 +58,7 @@ func (l *limitedLog) warn(message string, args ...any) {
 	if !l.due(message) {
 		return
 	}
-	l.to.Warn(message, args...)
+	l.to.Warn(message, args...) //nolint:sloglint // the callers give literals
 }
 
 func (l *limitedLog) due(message string) bool {

@@ -43,14 +43,18 @@ type customCheck struct {
 }
 
 // Check asks the user's check.
-func (k *customCheck) Check(c *chain.Context) *BlockError {
-	var err error
-	k.engine.guard(k.own.name, func() { err = k.own.check.Check(c) })
+func (k *customCheck) Check(c *chain.Context) (blocked *BlockError) {
+	defer func() {
+		if p := recover(); p != nil {
+			k.engine.failed(k.own.name, fmt.Errorf("panic: %v", p))
+			blocked = nil
+		}
+	}()
+	err := k.own.check.Check(c)
 	if err == nil {
 		return nil
 	}
-	var blocked *BlockError
-	if errors.As(err, &blocked) {
+	if blocked, ok := errors.AsType[*BlockError](err); ok {
 		return blocked
 	}
 	return chain.NewBlockError(chain.KindCustom, k.resource, nil, err, nil)

@@ -24,7 +24,7 @@ func (e *Engine) Enter(ctx context.Context, name string, call Call) (Entry, erro
 		return Entry{}, nil
 	}
 	now := e.clock.now()
-	r := e.records.Get().(*record) //nolint:errcheck // the pool holds nothing else
+	r := e.records.Get().(*record)
 	owner := r.owner               // of the last call on this core, which often was of the same resource
 	if owner == nil || owner.Name != name || owner.gone.Load() {
 		owner = e.resourceOf(name, call.Type)

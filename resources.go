@@ -2,6 +2,7 @@ package tidegate
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/tidegate-go/tidegate/chain"
 	"github.com/tidegate-go/tidegate/stat"
@@ -58,13 +59,13 @@ func (e *Engine) overflowOf(name string) *resource {
 
 // overflowKey names the resource that stands for the name beyond the cap: by the patterns that match it.
 func (e *Engine) overflowKey(name string) string {
-	key := stat.Overflow
+	parts := []string{stat.Overflow}
 	for _, k := range e.kinds {
 		if matched := k.match(name); matched != "" {
-			key += " " + k.kind.String() + " " + matched
+			parts = append(parts, k.kind.String(), matched)
 		}
 	}
-	return key
+	return strings.Join(parts, " ")
 }
 
 // named says whether a rule names the resource itself, so that it is never refused nor evicted.

@@ -64,7 +64,7 @@ func (e *Engine) OriginStats(name, origin string) (Snapshot, bool) {
 func (e *Engine) Origins(name string) []string {
 	var origins []string
 	if r := e.find(name); r != nil {
-		r.Resource.Origins(func(origin string, _ *stat.Node) { origins = append(origins, origin) })
+		r.Origins(func(origin string, _ *stat.Node) { origins = append(origins, origin) })
 	}
 	slices.Sort(origins)
 	return origins

@@ -47,10 +47,7 @@ func (s *shaper) pace(c *chain.Context, count, interval float64) bool {
 	cost := chain.Clamp(math.Round(interval * float64(c.Count) / count))
 	for {
 		last := s.last.Load()
-		place := last + cost
-		if place <= c.Now {
-			place = c.Now
-		}
+		place := max(last+cost, c.Now)
 		wait := place - c.Now
 		if wait > s.maxQueue {
 			return false

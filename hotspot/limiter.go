@@ -53,7 +53,7 @@ func (l *Limiter) holdOf(c *chain.Context, h *chain.Hold) Hold {
 	if l.controller.Holds() {
 		n = 1
 	}
-	return Hold{v: h.Ref.(*value), n: n, at: c.Now, a: h.A, b: h.B} //nolint:errcheck,forcetypeassert // keep put it there
+	return Hold{v: h.Ref.(*value), n: n, at: c.Now, a: h.A, b: h.B} // keep put it there
 }
 
 // Commit has nothing to confirm.

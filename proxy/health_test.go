@@ -6,6 +6,8 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -131,6 +133,46 @@ func TestStop(t *testing.T) {
 			t.Error("the server still accepts connections")
 		}
 	}
+}
+
+// After Stop no goroutine of the server is left. Not parallel: it counts all there are.
+func TestStopLeavesNothing(t *testing.T) {
+	upstream := httptest.NewServer(http.HandlerFunc(echo))
+	t.Cleanup(upstream.Close)
+	config := strings.ReplaceAll(simple, "UPSTREAM", upstream.URL)
+	before := runtime.NumGoroutine()
+	for range 3 {
+		g := runFor(t, config, "[]")
+		g.expect(http.StatusOK, "/orders/1")
+		if err := g.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	}
+	eventually(t, "the goroutines have ended", 5*time.Second, func() bool {
+		upstream.CloseClientConnections()
+		return runtime.NumGoroutine() <= before
+	})
+}
+
+// A server that was never started can be stopped.
+func TestStopWithoutStart(t *testing.T) {
+	t.Parallel()
+	dir := write(t, map[string]string{"gateway.yaml": least, "rules.json": "[]"})
+	c, err := proxy.Load(dir + "/gateway.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := proxy.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Addr() != nil || s.Err() != nil {
+		t.Errorf("address %v, error %v before the start", s.Addr(), s.Err())
+	}
+	if err := s.Stop(context.Background()); err != nil {
+		t.Error(err)
+	}
+	<-s.Done()
 }
 
 // Where listening is not possible nothing is left running.

@@ -424,9 +424,16 @@ func TestB55HotParameters(t *testing.T) {
 		method, path string
 		want         int
 	}{
-		{"GET", "/orders/7", 200}, {"GET", "/orders/7", 429}, {"GET", "/orders/8", 200},
-		{"POST", "/orders/1?user=a", 200}, {"POST", "/orders/2?user=a", 429}, {"POST", "/orders/3?user=b", 200}, {"POST", "/orders/4", 200},
-		{"PUT", "/orders/1?user=a", 200}, {"PUT", "/orders/2?user=a", 429}, {"PUT", "/orders/1?user=b", 200},
+		{"GET", "/orders/7", 200},
+		{"GET", "/orders/7", 429},
+		{"GET", "/orders/8", 200},
+		{"POST", "/orders/1?user=a", 200},
+		{"POST", "/orders/2?user=a", 429},
+		{"POST", "/orders/3?user=b", 200},
+		{"POST", "/orders/4", 200},
+		{"PUT", "/orders/1?user=a", 200},
+		{"PUT", "/orders/2?user=a", 429},
+		{"PUT", "/orders/1?user=b", 200},
 	} {
 		if response, _ := g.do(g.request(c.method, c.path, nil)); response.StatusCode != c.want {
 			t.Errorf("%s %s: status %d, want %d", c.method, c.path, response.StatusCode, c.want)

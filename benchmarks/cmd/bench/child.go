@@ -2,8 +2,11 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"os"
+	"runtime/pprof"
 	"slices"
 	"time"
 
@@ -18,6 +21,23 @@ import (
 type sample struct {
 	Slices []measure.Slice `json:"slices,omitempty"`
 	Value  float64         `json:"value"`
+}
+
+// profiled runs f and writes its CPU profile to the file, unless that is "".
+func profiled(path string, f func() error) error {
+	if path == "" {
+		return f()
+	}
+	file, err := os.Create(path)
+	if err != nil {
+		return fmt.Errorf("profiling: %w", err)
+	}
+	if err := pprof.StartCPUProfile(file); err != nil {
+		return fmt.Errorf("profiling: %w", err)
+	}
+	err = f()
+	pprof.StopCPUProfile()
+	return errors.Join(err, file.Close())
 }
 
 // cases are all rows that are costs of a call, in the order of the tables.

@@ -1,6 +1,7 @@
 // Bench measures a guarded call beside its peers and compares the figures with the project's budgets.
 //
 //	bench [-rounds 5] [-short] [-only REGEXP] [-tolerance 1.5] [-results FILE] [-gateway FILE]
+//	bench -measure ROW [-cores 1] [-cpuprofile FILE]
 //
 // Every row is measured in a process of its own, in rounds whose order is shuffled, until it has -rounds clean
 // samples; a sample is clean if the yardstick beside it had its cores. The tables show medians. The exit code is 1
@@ -37,9 +38,10 @@ func main() {
 	flag.StringVar(&o.gateway, "gateway", "", "output `file` of the gateway's benchmark, for its row")
 	child := flag.String("measure", "", "measure this one `row` in this process and print it as JSON")
 	cores := flag.Int("cores", 1, "with -measure: on how many cores")
+	profile := flag.String("cpuprofile", "", "with -measure: write a profile for go tool pprof to this `file`")
 	flag.Parse()
 	if *child != "" {
-		exit(measureOne(os.Stdout, *child, *cores, o.short), 2)
+		exit(profiled(*profile, func() error { return measureOne(os.Stdout, *child, *cores, o.short) }), 2)
 		return
 	}
 	missed, err := run(os.Stdout, os.Stderr, o)

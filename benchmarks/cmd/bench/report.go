@@ -93,7 +93,7 @@ Written by `+"`make bench`"+` with %s on %s/%s, %d cores%s.
 
 A unit is one reading of the monotonic clock (`+"`time.Since`"+`), measured beside every sample: %s ns here. Each row is the
 median over processes in shuffled rounds. CPU is that of the whole process. A sample counts if the clock beside it had its cores and was
-as fast as the fastest of the run: then nobody else used the machine. A star says that none was, and that the row's best ones stand there.
+as fast as in the run's best moments: then nobody else used the machine. A star says that none was, and that the row's best ones stand there.
 Units of time on two cores are per call of both together: perfect scaling halves them. The cost of the harness, base/harness, is in every row.
 
 ## Budgets

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"math"
+	"slices"
 
 	"github.com/tidegate-go/tidegate/benchmarks/measure"
 )
@@ -15,7 +15,7 @@ type row struct {
 // table has the samples of every row.
 type table map[row][]sample
 
-// bestUnits is how much longer than the shortest of the run a clean slice's unit is at most. When others use the
+// bestUnits is how much longer than that of the run's best moments a clean slice's unit is at most. When others use the
 // machine, its caches and execution units, the clock gets slower, and the calls between get slower still.
 const bestUnits = 1.12
 
@@ -24,17 +24,17 @@ const bestUnits = 1.12
 func (t table) clean(r row) [][]measure.Slice { return within(t[r], bestUnits*t.bestUnit(r.cores)) }
 
 // usable is clean; if that is nothing, the slices that are the best among the row's own.
-func (t table) usable(r row) (slices [][]measure.Slice, clean bool) {
-	if slices = t.clean(r); len(slices) > 0 {
-		return slices, true
+func (t table) usable(r row) (used [][]measure.Slice, clean bool) {
+	if used = t.clean(r); len(used) > 0 {
+		return used, true
 	}
-	if slices = within(t[r], bestUnits*shortest(t[r])); len(slices) > 0 {
-		return slices, false
+	if used = within(t[r], usableUnit(t[r])); len(used) > 0 {
+		return used, false
 	}
 	for _, s := range t[r] {
-		slices = append(slices, s.Slices)
+		used = append(used, s.Slices)
 	}
-	return slices, false
+	return used, false
 }
 
 func within(samples []sample, unit float64) (found [][]measure.Slice) {
@@ -52,36 +52,49 @@ func within(samples []sample, unit float64) (found [][]measure.Slice) {
 	return found
 }
 
-// bestUnit is the shortest unit of the run on so many cores.
+// bestUnit is the unit of the run's best moments on so many cores: that which a tenth of its steady slices undercut. The very
+// shortest may be a moment that never comes back.
 func (t table) bestUnit(cores int) float64 {
-	best := math.Inf(1)
+	var units []float64
 	for r, samples := range t {
 		if r.cores == cores {
-			best = min(best, shortest(samples))
+			units = append(units, steadyUnits(samples)...)
 		}
 	}
-	return best
+	if len(units) == 0 {
+		return 0
+	}
+	slices.Sort(units)
+	return units[len(units)/10]
 }
 
-func shortest(samples []sample) float64 {
-	best := math.Inf(1)
+func steadyUnits(samples []sample) (units []float64) {
 	for _, s := range samples {
 		for _, one := range s.Slices {
 			if one.Steady {
-				best = min(best, one.Unit)
+				units = append(units, one.Unit)
 			}
 		}
 	}
-	return best
+	return units
+}
+
+// usableUnit is the longest unit of the row's own best slices.
+func usableUnit(samples []sample) float64 {
+	units := steadyUnits(samples)
+	if len(units) == 0 {
+		return 0
+	}
+	return bestUnits * slices.Min(units)
 }
 
 // median is the middle over the samples of the middle over a sample's slices.
 func (t table) median(r row, column func(measure.Slice) float64) (value float64, clean bool) {
 	used, clean := t.usable(r)
 	var middles []float64
-	for _, slices := range used {
+	for _, taken := range used {
 		var values []float64
-		for _, one := range slices {
+		for _, one := range taken {
 			values = append(values, column(one))
 		}
 		middles = append(middles, measure.Median(values))
