@@ -115,7 +115,7 @@ func TestB55RuleThatNeverMatches(t *testing.T) {
 	if s := g.ParamStats("/item/{id}", 1)[0]; s.Matched || s.Missed != 10 {
 		t.Errorf("%+v", s)
 	}
-	if text := log.String(); strings.Count(text, "\n") != 1 || !strings.Contains(text, "paramKey=id") {
+	if text := log.String(); strings.Count(text, "\n") != 1 || !strings.Contains(text, "param_key=id") {
 		t.Errorf("logged %q, want one warning", text)
 	}
 	g.call("/item/{id}", nil, named("id", 7))

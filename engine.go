@@ -54,6 +54,7 @@ type Engine struct {
 	observers observers
 	counters  counters
 	borrowing atomic.Bool // a prioritized call has ever been admitted into a bucket to come
+	crowded   atomic.Bool // an origin was refused a node of its own since the last maintenance
 	pressed   atomic.Bool // a name was refused a resource of its own since the last maintenance
 
 	closing sync.Once

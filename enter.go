@@ -2,6 +2,7 @@ package tidegate
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/tidegate-go/tidegate/chain"
@@ -25,7 +26,7 @@ func (e *Engine) Enter(ctx context.Context, name string, call Call) (Entry, erro
 	}
 	now := e.clock.now()
 	r := e.records.Get().(*record)
-	owner := r.owner               // of the last call on this core, which often was of the same resource
+	owner := r.owner // of the last call on this core, which often was of the same resource
 	if owner == nil || owner.Name != name || owner.gone.Load() {
 		owner = e.resourceOf(name, call.Type)
 	}
@@ -44,42 +45,61 @@ func (r *record) begin(ctx context.Context, owner *resource, now int64, call *Ca
 	c.Reset()
 	c.Now, c.Resource = now, &owner.Resource
 	c.Inbound, c.Prioritized = call.Inbound, call.Prioritized
-	c.Request, c.Group = call.Request, call.Group
+	c.Group = call.Group
 	c.Count = int64(call.Count)
 	if call.Count == 0 && !call.Free {
 		c.Count = 1
 	}
-	c.Origin, c.Entrance = call.Origin, call.Entrance
-	var parent *stat.ContextNode
-	if s := scopeOf(ctx); s != nil {
-		parent = s.parent
-		if c.Origin == "" {
-			c.Origin = s.origin
-		}
-		if c.Entrance == "" {
-			c.Entrance = s.entrance
-		}
+	s := scopeOf(ctx)
+	if s == nil {
+		s = &noScope
 	}
-	c.Node = owner.Node(c.Entrance, parent)
-	if c.Entrance == "" {
-		c.Entrance = stat.DefaultEntrance
-	}
-	c.OriginNode = nil
-	if c.Origin != "" {
-		c.OriginNode = r.engine.originNode(owner, c.Origin)
-	}
+	r.setEntrance(call.Entrance, s)
+	r.setOrigin(call.Origin, s)
 	if len(call.Args) > 0 {
 		c.SetArgs(call.Args)
 	}
 }
 
-func (e *Engine) originNode(owner *resource, origin string) *stat.Node {
-	n, overflowed := owner.Origin(origin, e.config.maxOrigins)
+// setEntrance finds the node of the call's context. The context keeps a name of the engine's own, so that the
+// caller's need not outlive the call.
+func (r *record) setEntrance(name string, s *callScope) {
+	c := &r.call
+	switch {
+	case name != "":
+		c.Node = r.owner.Node(name, s.parent)
+		if c.Entrance = c.Node.Entrance().Name; c.Entrance != name { // beyond the cap on contexts
+			c.Entrance = strings.Clone(name)
+		}
+	case s.entrance != "":
+		c.Node, c.Entrance = r.owner.Node(s.entrance, s.parent), s.entrance
+	default:
+		c.Node, c.Entrance = r.owner.Node("", s.parent), stat.DefaultEntrance
+	}
+}
+
+// setOrigin finds the node of the call's origin, likewise.
+func (r *record) setOrigin(origin string, s *callScope) {
+	c := &r.call
+	if origin == "" {
+		origin = s.origin
+	}
+	if origin == "" {
+		c.Origin, c.OriginNode = "", nil
+		return
+	}
+	c.OriginNode, c.Origin = r.engine.originNode(r.owner, origin)
+}
+
+func (e *Engine) originNode(owner *resource, origin string) (n *stat.Node, own string) {
+	n, own, overflowed := owner.Origin(origin, e.config.maxOrigins)
 	if overflowed {
 		e.counters.originOverflow.Add(1)
-		e.log.warn("too many origins of one resource; further ones share a node", "resource", owner.Name)
+		if !e.crowded.Load() && !e.crowded.Swap(true) {
+			e.log.warn("too many origins of one resource; further ones share a node", "resource", owner.Name)
+		}
 	}
-	return n
+	return n, own
 }
 
 // decide runs the checks, commits what they reserved, waits, and counts the call as passed or blocked.

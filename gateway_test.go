@@ -20,13 +20,20 @@ func (r request) Host() (string, bool)                { return r.part("host") }
 func (r request) Header(name string) (string, bool)   { return r.part("header:" + name) }
 func (r request) URLParam(name string) (string, bool) { return r.part("param:" + name) }
 func (r request) Cookie(name string) (string, bool)   { return r.part("cookie:" + name) }
-func (r request) call() tidegate.Call                 { return tidegate.Call{Inbound: true, Request: r} }
-func (r request) group() tidegate.Call                { return tidegate.Call{Inbound: true, Request: r, Group: true} }
-func carrying(pairs ...string) (r request)            { r = request{}; r.fill(pairs); return r }
-func (r request) fill(pairs []string) {
-	for i := 0; i+1 < len(pairs); i += 2 {
-		r[pairs[i]] = pairs[i+1]
+func (r request) call() tidegate.Call {
+	return tidegate.Call{Inbound: true, Args: []tidegate.Arg{tidegate.RequestArg(r)}}
+}
+func (r request) group() tidegate.Call {
+	return tidegate.Call{Inbound: true, Group: true, Args: []tidegate.Arg{tidegate.RequestArg(r)}}
+}
+
+// carrying makes a request of names and values.
+func carrying(pairs ...string) request {
+	r := request{}
+	for pair := range slices.Chunk(pairs, 2) {
+		r[pair[0]] = pair[1]
 	}
+	return r
 }
 
 func TestGatewayParsesEveryPart(t *testing.T) {

@@ -39,6 +39,7 @@ func (e *Engine) Maintain() {
 	}
 	now := e.clock.now()
 	idle := int64(e.config.idleTimeout)
+	e.crowded.Store(false)
 	if e.pressed.Swap(false) {
 		idle = min(idle, int64(pressedIdle))
 	}

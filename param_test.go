@@ -319,7 +319,7 @@ func TestParamNeverMatched(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	text := log.String()
-	if strings.Count(text, "\n") != 1 || !strings.Contains(text, "paramIdx=-2") || !strings.Contains(text, "r0") {
+	if strings.Count(text, "\n") != 1 || !strings.Contains(text, "param_idx=-2") || !strings.Contains(text, "r0") {
 		t.Errorf("logged %q", text)
 	}
 	load(t, g.ParamRules(), `{"resource":"r.*","regex":true,"paramIdx":-2,"count":1}`)
@@ -333,7 +333,7 @@ func TestParamNeverMatched(t *testing.T) {
 	}
 	load(t, g.ParamRules(), `{"resource":"k","paramKey":"user","count":1}`)
 	g.call("k", nil)
-	if got := log.String(); strings.Count(got, "\n") != 2 || !strings.Contains(got, "paramKey=user") {
+	if got := log.String(); strings.Count(got, "\n") != 2 || !strings.Contains(got, "param_key=user") {
 		t.Errorf("logged %q", got)
 	}
 }

@@ -47,25 +47,32 @@ func (e *Engine) newResource(name, ruleName string, kind chain.ResourceType) *re
 // overflowOf returns the resource that stands for names beyond the cap to which the same patterns apply.
 func (e *Engine) overflowOf(name string) *resource {
 	e.counters.resourceOverflow.Add(1)
-	if !e.pressed.Load() {
-		e.pressed.Store(true)
+	if !e.pressed.Load() && !e.pressed.Swap(true) {
+		e.log.warn("too many resources; further names without a rule of their own share one", "cap", e.config.maxResources)
 	}
-	e.log.warn("too many resources; further names without a rule of their own share one", "cap", e.config.maxResources)
-	r, _ := e.overflow.GetOrAdd(e.overflowKey(name), func(key string) (*resource, bool) {
-		return e.newResource(key, name, chain.TypeCommon), true
+	key := e.overflowKey(name)
+	if r, ok := e.overflow.Get(key); ok {
+		return r
+	}
+	r, _ := e.overflow.GetOrAdd(key, func(key string) (*resource, bool) {
+		return e.newResource(key, strings.Clone(name), chain.TypeCommon), true
 	})
 	return r
 }
 
 // overflowKey names the resource that stands for the name beyond the cap: by the patterns that match it.
 func (e *Engine) overflowKey(name string) string {
-	parts := []string{stat.Overflow}
+	key := stat.Overflow
+	var parts []string
 	for _, k := range e.kinds {
 		if matched := k.match(name); matched != "" {
 			parts = append(parts, k.kind.String(), matched)
 		}
 	}
-	return strings.Join(parts, " ")
+	if len(parts) == 0 {
+		return key
+	}
+	return key + " " + strings.Join(parts, " ")
 }
 
 // named says whether a rule names the resource itself, so that it is never refused nor evicted.

@@ -161,7 +161,7 @@ func (e *Engine) makeKinds() {
 	now := e.clock.now
 	e.flow = flow.NewSlot(flow.Settings{
 		Scope: e.scope, ColdFactor: e.config.coldFactor, OccupyTimeout: &e.occupy, Now: now, Related: e.related,
-		Memory: e.memory, Behaviors: e.config.behaviors, Guard: e.guard,
+		Memory: e.memory, Behaviors: e.config.behaviors, Failed: e.failed,
 	})
 	e.authority = authority.NewSlot()
 	e.system = system.NewSlot(e.inbound, now, e.systemReadings)
@@ -207,6 +207,9 @@ func kindOf[R ruleset.Rule[R], C any](e *Engine, order int, set *ruleset.Set[R, 
 		kind: set.Kind(), order: order, checks: checks, setOff: set.SetOff, off: set.Off,
 		plain: func(resource string) bool { return len(set.Table().Plain(resource)) > 0 },
 		match: func(resource string) string {
+			if !set.Table().HasPatterns() {
+				return ""
+			}
 			var patterns []string
 			for _, b := range set.Table().Matching(resource) {
 				patterns = append(patterns, b.Rule.Head().Resource)

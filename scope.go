@@ -15,6 +15,23 @@ type callScope struct {
 
 type scopeKey struct{}
 
+// noScope is what a context carries that carries nothing.
+var noScope callScope //nolint:gochecknoglobals // never written
+
+// scopeContext is a context with a scope, in one allocation.
+type scopeContext struct {
+	context.Context
+	scope callScope
+}
+
+// Value returns the scope for its key.
+func (c *scopeContext) Value(key any) any {
+	if key == (scopeKey{}) {
+		return &c.scope
+	}
+	return c.Context.Value(key)
+}
+
 // scopeOf reads the context once; it never derives one.
 func scopeOf(ctx context.Context) *callScope {
 	if ctx == nil {
@@ -28,12 +45,12 @@ func withScope(ctx context.Context, change func(*callScope)) context.Context {
 	if ctx == nil {
 		ctx = context.Background()
 	}
-	var s callScope
+	derived := &scopeContext{Context: ctx}
 	if old := scopeOf(ctx); old != nil {
-		s = *old
+		derived.scope = *old
 	}
-	change(&s)
-	return context.WithValue(ctx, scopeKey{}, &s)
+	change(&derived.scope)
+	return derived
 }
 
 // WithEntrance names the invocation context of the calls made under the returned context. Chain rules and the

@@ -19,7 +19,9 @@ import (
 var inbound = tidegate.Call{Inbound: true}
 
 // machine is what a test says of the machine.
-type machine struct{ now atomic.Pointer[tidegate.SystemReadings] }
+type machine struct {
+	now atomic.Pointer[tidegate.SystemReadings]
+}
 
 func (m *machine) set(r tidegate.SystemReadings) { m.now.Store(&r) }
 

@@ -37,6 +37,8 @@ type (
 	Arg = chain.Arg
 	// BlockError says which rule refused a call; find it with errors.As.
 	BlockError = chain.BlockError
+	// Request is what gateway rules look at.
+	Request = chain.Request
 	// Explanation tells what a rule measured, its limit and when to retry.
 	Explanation = chain.Explanation
 	// Clock is a source of time for replays and tests.
@@ -98,6 +100,9 @@ func Float64(name string, value float64) Arg { return chain.Float64(name, value)
 
 // Bool makes a boolean argument.
 func Bool(name string, value bool) Arg { return chain.Bool(name, value) }
+
+// RequestArg makes an argument of a request, for gateway rules. It has no position among a call's arguments.
+func RequestArg(r Request) Arg { return chain.RequestArg(r) }
 
 // Any makes an argument of any value.
 func Any(name string, value any) Arg { return chain.Any(name, value) }

@@ -13,7 +13,8 @@ const (
 	ArgFloat
 	ArgBool
 	ArgString
-	ArgAny // a slice, an object, or any other value: look at Value
+	ArgAny     // a slice, an object, or any other value: look at Value
+	argRequest // a Request: see RequestArg
 )
 
 // Arg is one argument of a call, for rules about hot parameters: a typed value with an optional name.
@@ -130,7 +131,7 @@ func (a Arg) Value() any {
 		return a.num == 1
 	case ArgString:
 		return a.str
-	case ArgNil, ArgAny:
+	case ArgNil, ArgAny, argRequest:
 	}
 	return a.any
 }

@@ -46,21 +46,27 @@ func (c *Context) Reset() {
 // SetArgs copies the arguments into the context.
 func (c *Context) SetArgs(args []Arg) {
 	c.argc = len(args)
-	if len(args) <= inlineArgs {
-		copy(c.argv[:], args)
-		c.args = c.argv[:len(args)]
-		return
+	to := c.argv[:0]
+	for i := range args {
+		if args[i].kind == argRequest {
+			c.Request, _ = args[i].any.(Request)
+		} else {
+			to = append(to, args[i]) // beyond argv it moves to the heap
+		}
 	}
-	c.args = append([]Arg(nil), args...)
+	c.args = to
 }
 
 // Clear drops what belongs to the caller: arguments, the request, and what checks hold because of them.
 func (c *Context) Clear() {
 	c.Permits = nil
-	if c.argc == 0 && c.Request == nil {
+	if c.argc == 0 {
 		return
 	}
-	clear(c.argv[:min(c.argc, inlineArgs)])
+	for i := range min(c.argc, inlineArgs) { // field by field: clearing whole arguments costs a bulk barrier
+		a := &c.argv[i]
+		a.name, a.str, a.any = "", "", nil
+	}
 	c.args, c.argc, c.Request = nil, 0, nil
 	c.holds.clear()
 }

@@ -8,3 +8,6 @@ type Request interface {
 	URLParam(name string) (string, bool)
 	Cookie(name string) (string, bool)
 }
+
+// RequestArg makes an argument of a request, for gateway rules. It has no position among a call's arguments.
+func RequestArg(r Request) Arg { return Arg{kind: argRequest, any: r} }

@@ -17,7 +17,8 @@ type window struct {
 	length  int64 // of a bucket, in nanoseconds
 	span    int64 // number of buckets that are looked at together
 	current atomic.Pointer[bucket]
-	ring    []bucket // span + 1
+	ring    []bucket     // span + 1
+	badAt   atomic.Int64 // start of the latest bucket with a bad call
 
 	mu     sync.Mutex
 	newest int64 // guarded by mu; start time / length of the newest bucket
@@ -47,6 +48,7 @@ func (w *window) init(length int64, buckets int) {
 		w.ring[i].start.Store(never)
 	}
 	w.current.Store(&w.ring[0])
+	w.badAt.Store(never)
 }
 
 // add counts one call that completed at now and returns the counts of the window that ends with now's bucket.
@@ -67,10 +69,26 @@ func (w *window) add(now int64, bad bool) (badCalls, calls int64) {
 	if counts&halfFull != 0 {
 		w.halve(b)
 	}
+	if bad {
+		w.noteBad(start)
+	}
 	if w.span == 1 {
 		return int64(counts >> 32), int64(counts & math.MaxUint32)
 	}
+	if !bad && w.badAt.Load() < start-(w.span-1)*w.length {
+		return 0, 1 // at least: without a bad call nobody asks how many
+	}
 	return w.sum(start)
+}
+
+// noteBad remembers the latest bucket with a bad call, so that calls need not add up a window without any.
+func (w *window) noteBad(start int64) {
+	for {
+		at := w.badAt.Load()
+		if at >= start || w.badAt.CompareAndSwap(at, start) {
+			return
+		}
+	}
 }
 
 // sum adds up the window whose last bucket starts at start.

@@ -1,6 +1,10 @@
 package flow
 
-import "github.com/tidegate-go/tidegate/chain"
+import (
+	"fmt"
+
+	"github.com/tidegate-go/tidegate/chain"
+)
 
 // Behavior is a control behaviour of the user's: the state of one rule. It is called by many goroutines at once.
 type Behavior interface {
@@ -21,7 +25,11 @@ func (s *Slot) validate(r Rule) error {
 }
 
 func (k *check) admitCustom(c *chain.Context) (admitted bool) {
-	admitted = true
-	k.slot.settings.Guard("control behaviour", func() { admitted = k.shaper.custom.Admit(c) })
-	return admitted
+	defer func() {
+		if p := recover(); p != nil {
+			admitted = true
+			k.slot.settings.Failed("control behaviour", fmt.Errorf("panic: %v", p))
+		}
+	}()
+	return k.shaper.custom.Admit(c)
 }

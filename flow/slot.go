@@ -18,7 +18,7 @@ type Settings struct {
 	Related       func(name string) *stat.Resource  // the resource of that name, nil if nobody called it
 	Memory        func() (inUse uint64, known bool) // bytes that memory-adaptive rules compare
 	Behaviors     map[ControlBehavior]Factory       // of the user's
-	Guard         func(what string, f func())       // runs a user's function; a panic ends there
+	Failed        func(what string, err error)      // told of a user's function that panicked
 }
 
 // Slot holds the flow rules of an engine and makes the checks of each resource.

@@ -196,9 +196,9 @@ func (k *check) note(found bool) {
 // wanted says which argument the rule is about.
 func (k *check) wanted() slog.Attr {
 	if k.rule.ParamIdx != nil {
-		return slog.Int("paramIdx", *k.rule.ParamIdx)
+		return slog.Int("param_idx", *k.rule.ParamIdx)
 	}
-	return slog.String("paramKey", k.rule.ParamKey)
+	return slog.String("param_key", k.rule.ParamKey)
 }
 
 // remember notes the value that was refused, at most once a millisecond, so that a flood of refusals shares nothing.

@@ -1,6 +1,7 @@
 package stat
 
 import (
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -144,16 +145,16 @@ func (r *Resource) FindNode(entrance string) *ContextNode {
 	return nil
 }
 
-// Origin returns the node of the origin, made if need be; beyond most origins it is the one named Overflow.
-// overflowed says that this happened.
-func (r *Resource) Origin(origin string, most int) (n *Node, overflowed bool) {
+// Origin returns the node of the origin, made if need be, and the resource's own copy of the name; beyond most origins
+// the node is the one named Overflow, and overflowed says so.
+func (r *Resource) Origin(origin string, most int) (n *Node, own string, overflowed bool) {
 	origins := r.origins.Load()
 	if origins == nil {
 		r.origins.CompareAndSwap(nil, nametable.New[*Node]())
 		origins = r.origins.Load()
 	}
-	if n, ok := origins.Get(origin); ok {
-		return n, false
+	if own, n, ok := origins.Stored(origin); ok {
+		return n, own, false
 	}
 	n, ok := origins.GetOrAdd(origin, func(string) (*Node, bool) {
 		if origins.Len() >= most {
@@ -164,7 +165,7 @@ func (r *Resource) Origin(origin string, most int) (n *Node, overflowed bool) {
 	if !ok {
 		n, _ = origins.GetOrAdd(Overflow, func(string) (*Node, bool) { return NewNode(r.tree.scope), true })
 	}
-	return n, !ok
+	return n, strings.Clone(origin), !ok
 }
 
 // FindOrigin returns the node of the origin, nil if it never called.

@@ -115,7 +115,7 @@ func TestCapsHoldUnderConcurrency(t *testing.T) {
 			wg.Go(func() {
 				for i := range 20 {
 					r.Node(fmt.Sprint("e", w, "-", i), nil)
-					if n, _ := r.Origin(fmt.Sprint("o", w, "-", i), 7); n == nil {
+					if n, _, _ := r.Origin(fmt.Sprint("o", w, "-", i), 7); n == nil {
 						t.Error("no node")
 					}
 				}
@@ -138,13 +138,13 @@ func TestOrigins(t *testing.T) {
 		t.Error("an origin that never called has a node")
 	}
 	for i, overflowed := range []bool{false, false, true, true} {
-		n, over := r.Origin(fmt.Sprint(i), 2)
+		n, _, over := r.Origin(fmt.Sprint(i), 2)
 		n.Pass(0, epoch, 1)
 		if over != overflowed {
 			t.Errorf("origin %d: overflowed %v", i, over)
 		}
 	}
-	if n, over := r.Origin("0", 2); over || n != r.FindOrigin("0") {
+	if n, _, over := r.Origin("0", 2); over || n != r.FindOrigin("0") {
 		t.Error("a known origin lost its node")
 	}
 	if s := r.FindOrigin(stat.Overflow).Snapshot(epoch); s.TotalPass != 2 {
@@ -162,7 +162,7 @@ func TestIdleNodesGo(t *testing.T) {
 	inner.Node("web", web).Pass(0, epoch+idle, 1)
 	inner.Node("web", web).Complete(0, epoch+idle, 1, ms, false)
 	r.Node("", nil).Pass(0, epoch, 1)
-	o, _ := r.Origin("o", 10)
+	o, _, _ := r.Origin("o", 10)
 	o.Pass(0, epoch, 1)
 	used, active := r.Tend(epoch+10*minute, idle)
 	if used != epoch || active != 2 || r.FindNode("web") == nil || r.FindOrigin("o") == nil {
@@ -251,7 +251,7 @@ func TestResourceReshape(t *testing.T) {
 	r := newResource(tree, "r")
 	r.Node("", nil).Pass(0, epoch, 1)
 	r.Node("web", nil).Pass(0, epoch, 1)
-	o, _ := r.Origin("o", 10)
+	o, _, _ := r.Origin("o", 10)
 	o.Pass(0, epoch, 1)
 	for _, w := range []*stat.Window{r.Window(epoch), o.Window(epoch), r.Node("web", nil).Window(epoch)} {
 		if w.Interval() != second || w.Total(epoch) == 0 {

@@ -41,18 +41,30 @@ func New[V any]() *Table[V] {
 
 // Get returns the value of that name.
 func (t *Table[V]) Get(name string) (value V, ok bool) {
+	if e := t.find(name); e != nil {
+		return e.value, true
+	}
+	return value, false
+}
+
+func (t *Table[V]) find(name string) *entry[V] {
 	hash := maphash.String(t.seed, name)
 	slots := *t.slots.Load()
 	mask := uint64(len(slots) - 1)
 	for i := hash & mask; ; i = (i + 1) & mask {
 		e := slots[i].Load()
-		if e == nil {
-			return value, false
-		}
-		if e.hash == hash && e.name == name && e != t.tomb {
-			return e.value, true
+		if e == nil || e.hash == hash && e.name == name && e != t.tomb {
+			return e
 		}
 	}
+}
+
+// Stored returns the table's own copy of the name.
+func (t *Table[V]) Stored(name string) (own string, value V, ok bool) {
+	if e := t.find(name); e != nil {
+		return e.name, e.value, true
+	}
+	return "", value, false
 }
 
 // Len returns the number of names.
@@ -69,10 +81,10 @@ func (t *Table[V]) GetOrAdd(name string, build func(name string) (V, bool)) (val
 	if value, ok = t.Get(name); ok {
 		return value, true
 	}
-	name = strings.Clone(name) // the caller's may be a piece of a large buffer
-	value, ok = build(name)
+	own := strings.Clone(name) // the caller's may be a piece of a large buffer, and need not outlive the call
+	value, ok = build(own)
 	if ok {
-		t.insert(&entry[V]{hash: maphash.String(t.seed, name), name: name, value: value})
+		t.insert(&entry[V]{hash: maphash.String(t.seed, own), name: own, value: value})
 	}
 	return value, ok
 }

@@ -79,6 +79,9 @@ func (t *Table[R, C]) Matching(resource string) (found []*Bound[R, C]) {
 
 // Plain returns the rules that name the resource itself, not by a pattern.
 func (t *Table[R, C]) Plain(resource string) []*Bound[R, C] {
+	if len(t.groups) == 0 {
+		return nil
+	}
 	return t.groups[groupKey{resource, false}]
 }
 
