@@ -69,13 +69,6 @@ func TestB51NoRequestIsKept(t *testing.T) { // not parallel: it looks at the hea
 	if raceEnabled {
 		calls = 50_000
 	}
-	heap := func() int64 {
-		runtime.GC()
-		runtime.GC()
-		var m runtime.MemStats
-		runtime.ReadMemStats(&m)
-		return int64(m.HeapAlloc)
-	}
 	g.call("r", nil)
 	before := heap()
 	var gone atomic.Int64

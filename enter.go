@@ -65,16 +65,20 @@ func (r *record) begin(ctx context.Context, owner *resource, now int64, call *Ca
 // caller's need not outlive the call.
 func (r *record) setEntrance(name string, s *callScope) {
 	c := &r.call
+	parent := s.parent
+	if parent != nil && !parent.In(r.engine.tree) {
+		parent = nil // the call around this one is another engine's
+	}
 	switch {
 	case name != "":
-		c.Node = r.owner.Node(name, s.parent)
+		c.Node = r.owner.Node(name, parent)
 		if c.Entrance = c.Node.Entrance().Name; c.Entrance != name { // beyond the cap on contexts
 			c.Entrance = strings.Clone(name)
 		}
 	case s.entrance != "":
-		c.Node, c.Entrance = r.owner.Node(s.entrance, s.parent), s.entrance
+		c.Node, c.Entrance = r.owner.Node(s.entrance, parent), s.entrance
 	default:
-		c.Node, c.Entrance = r.owner.Node("", s.parent), stat.DefaultEntrance
+		c.Node, c.Entrance = r.owner.Node("", parent), stat.DefaultEntrance
 	}
 }
 

@@ -457,13 +457,6 @@ func TestParamMillionValues(t *testing.T) { // not parallel: it looks at the hea
 		}
 		return frequent
 	}
-	heap := func() int64 {
-		runtime.GC()
-		runtime.GC()
-		var m runtime.MemStats
-		runtime.ReadMemStats(&m)
-		return int64(m.HeapAlloc)
-	}
 	seen := round(0, values/10)
 	before := heap()
 	seen += round(values/10, values)

@@ -265,3 +265,30 @@ func TestOptions(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 }
+
+// Engines share nothing: a context of one engine's entry gives another only the names it carries.
+func TestContextOfAnotherEngine(t *testing.T) {
+	t.Parallel()
+	one, _ := newEngine(t)
+	two, _ := newEngine(t)
+	outer, err := one.Enter(tidegate.WithEntrance(t.Context(), "web"), "outer", tidegate.Call{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer outer.Exit(nil)
+	inner, err := two.Enter(tidegate.ContextWith(t.Context(), outer), "inner", tidegate.Call{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer inner.Exit(nil)
+	for _, entrance := range one.Tree() {
+		for _, node := range entrance.Children {
+			if len(node.Children) != 0 {
+				t.Errorf("%s of the first engine has children %v", node.Name, node.Children)
+			}
+		}
+	}
+	if s, ok := two.EntranceStats("web"); !ok || s.Active != 1 {
+		t.Errorf("the second engine's entrance: %v %+v", ok, s)
+	}
+}

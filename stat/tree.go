@@ -149,6 +149,9 @@ type ContextNode struct {
 	below    family
 }
 
+// In says whether the node belongs to the tree.
+func (n *ContextNode) In(t *Tree) bool { return n.entrance.tree == t }
+
 // Resource returns the resource the node belongs to.
 func (n *ContextNode) Resource() *Resource { return n.resource }
 
