@@ -191,7 +191,9 @@ func (e *Engine) gaveUp(c *chain.Context, cause error) *BlockError {
 }
 
 func (e *Engine) pass(c *chain.Context, now int64) {
-	c.Node.Pass(c.Hint, now, c.Count)
+	if c.Node.Pass(c.Hint, now, c.Count) {
+		c.Hint = e.stripes.Add(1) // of this record, whose calls met another core's
+	}
 	if c.OriginNode != nil {
 		c.OriginNode.Pass(c.Hint, now, c.Count)
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // record is what an engine keeps of one call. It is pooled: a pool hands a record back to the core that returned
-// it, so its stripe spreads cores over counters.
+// it, so its hint spreads cores over counters. When two cores meet all the same, the record takes another hint.
 //
 // state is generation<<1 | locked. An Entry holds the generation that the record had when it was handed out; the
 // exit raises it, so a stale copy finds another one and does nothing, and entering writes nothing.

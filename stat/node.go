@@ -77,8 +77,9 @@ func (n *Node) ring(hint uint32) *ring {
 	return n.first.Load()
 }
 
-// Pass counts a call that was admitted. The hint spreads callers over rings; Complete must get the same one.
-func (n *Node) Pass(hint uint32, now, count int64) {
+// Pass counts a call that was admitted. The hint spreads callers over rings; met says that another caller used the
+// same ring at the same time, so that the caller should take another hint from then on.
+func (n *Node) Pass(hint uint32, now, count int64) (met bool) {
 	r := n.ring(hint)
 	r.active.n.Add(1)
 	b := r.cur.Load()
@@ -89,7 +90,9 @@ func (n *Node) Pass(hint uint32, now, count int64) {
 	if !b.pass.CompareAndSwap(passed, passed+count) {
 		b.pass.Add(count)
 		n.meet()
+		return true
 	}
+	return false
 }
 
 // Block counts a call that was refused.
