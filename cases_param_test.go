@@ -152,8 +152,14 @@ func TestB57ArgumentsOfAnyType(t *testing.T) {
 	g.blocked("r", tidegate.ErrParam, args([]string{"a"})) // a collection: its elements are values
 	before := values()
 	unhashable := []any{
-		map[string]int{"a": 1}, struct{ S []int }{[]int{1}}, func() {}, [][]int{{1}}, struct{ F float64 }{math.NaN()},
-		struct{ v any }{[]int{1}}, panicking{}, []any{panicking{}},
+		map[string]int{"a": 1},
+		struct{ S []int }{[]int{1}},
+		func() {},
+		[][]int{{1}},
+		struct{ F float64 }{math.NaN()},
+		struct{ v any }{[]int{1}},
+		panicking{},
+		[]any{panicking{}},
 	}
 	for i, v := range unhashable { // skipped and counted
 		for range 3 {

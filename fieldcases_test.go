@@ -19,7 +19,7 @@ func TestFieldCasesNameTests(t *testing.T) {
 	inPackage := regexp.MustCompile("([a-z/]+): (`(?:Test|Fuzz)[^;|]*)")
 	name := regexp.MustCompile("`((?:Test|Fuzz)\\w+)`")
 	found := 0
-	for _, line := range strings.Split(string(text), "\n") {
+	for line := range strings.SplitSeq(string(text), "\n") {
 		if !strings.HasPrefix(line, "| B") {
 			continue
 		}

@@ -23,6 +23,7 @@ func (r request) Cookie(name string) (string, bool)   { return r.part("cookie:" 
 func (r request) call() tidegate.Call {
 	return tidegate.Call{Inbound: true, Args: []tidegate.Arg{tidegate.RequestArg(r)}}
 }
+
 func (r request) group() tidegate.Call {
 	return tidegate.Call{Inbound: true, Group: true, Args: []tidegate.Arg{tidegate.RequestArg(r)}}
 }
@@ -227,7 +228,7 @@ func TestAPIDefinitions(t *testing.T) {
 	report := load(t, g.APIDefinitions(),
 		`{"apiName":"exact","predicateItems":[{"pattern":"/a"},{"pattern":"/a/b"}]}`,
 		`{"apiName":"prefix","predicateItems":[{"pattern":"/a/","matchStrategy":1}]}`,
-		`{"apiName":"ant","predicateItems":[{"pattern":"/x/**","matchStrategy":1},{"pattern":"/?/*.html","matchStrategy":1},{"pattern":"/**/end","matchStrategy":1}]}`,
+		`{"apiName":"ant","predicateItems":[{"pattern":"/x/**","matchStrategy":1},{"pattern":"/?/*.html","matchStrategy":1},{"pattern":"/**/end","matchStrategy":1},{"pattern":"/v?","matchStrategy":1}]}`,
 		`{"apiName":"regex","predicateItems":[{"pattern":"/[ab](/.*)?","matchStrategy":2}]}`,
 		`{"apiName":"blank","predicateItems":[{"pattern":" "}]}`, `{"apiName":"exact","predicateItems":[{"pattern":"/z"}]}`)
 	if report.Rules[5].Verdict != chain.Duplicate || len(report.Rules[4].Warnings) != 1 {
@@ -235,7 +236,7 @@ func TestAPIDefinitions(t *testing.T) {
 	}
 	for path, want := range map[string]string{
 		"/a": "exact regex", "/a/b": "exact prefix regex", "/a/b/c": "prefix regex", "/ab": "", "/x": "ant", "/x/y/z": "ant", "/xy": "",
-		"/q/i.html": "ant", "/qq/i.html": "", "/q/r/i.html": "", "/end": "ant", "/q/r/end": "ant", "/q/end/r": "", "/z": "", "": "", " ": "", "/b\n": "",
+		"/q/i.html": "ant", "/qq/i.html": "", "/q/r/i.html": "", "/end": "ant", "/q/r/end": "ant", "/q/end/r": "", "/v1": "ant", "/v": "", "/v?1": "", "/z": "", "": "", " ": "", "/b\n": "",
 	} {
 		if got := strings.Join(g.APIGroups(path), " "); got != want {
 			t.Errorf("%q: groups %q, want %q", path, got, want)

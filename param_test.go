@@ -74,11 +74,22 @@ func TestParamItems(t *testing.T) {
 		object, class string
 		value, other  any
 	}{
-		{`"7"`, `"int"`, int64(7), "7"}, {`7`, `"java.lang.Integer"`, uint8(7), 7.0}, {`"-7"`, `"long"`, -7, "-7"},
-		{`"7"`, `"java.lang.Long"`, int8(7), true}, {`"7"`, `"short"`, 7, "7"}, {`"7"`, `"java.lang.Byte"`, int16(7), "7"},
-		{`"1.5"`, `"double"`, 1.5, "1.5"}, {`1.5`, `"java.lang.Double"`, float32(1.5), 1}, {`"0.25"`, `"float"`, 0.25, "0.25"},
-		{`"5"`, `"double"`, 5.0, 5}, {`"TRUE"`, `"boolean"`, true, "TRUE"}, {`"no"`, `"java.lang.Boolean"`, false, "no"},
-		{`"xyz"`, `"char"`, "x", "xyz"}, {`"a"`, `"java.lang.String"`, "a", "b"}, {`"a"`, `""`, "a", 1}, {`"a"`, `"com.example.Own"`, "a", "b"},
+		{`"7"`, `"int"`, int64(7), "7"},
+		{`7`, `"java.lang.Integer"`, uint8(7), 7.0},
+		{`"-7"`, `"long"`, -7, "-7"},
+		{`"7"`, `"java.lang.Long"`, int8(7), true},
+		{`"7"`, `"short"`, 7, "7"},
+		{`"7"`, `"java.lang.Byte"`, int16(7), "7"},
+		{`"1.5"`, `"double"`, 1.5, "1.5"},
+		{`1.5`, `"java.lang.Double"`, float32(1.5), 1},
+		{`"0.25"`, `"float"`, 0.25, "0.25"},
+		{`"5"`, `"double"`, 5.0, 5},
+		{`"TRUE"`, `"boolean"`, true, "TRUE"},
+		{`"no"`, `"java.lang.Boolean"`, false, "no"},
+		{`"xyz"`, `"char"`, "x", "xyz"},
+		{`"a"`, `"java.lang.String"`, "a", "b"},
+		{`"a"`, `""`, "a", 1},
+		{`"a"`, `"com.example.Own"`, "a", "b"},
 	} {
 		g := newGuard(t)
 		load(t, g.ParamRules(), fmt.Sprintf(
@@ -219,7 +230,7 @@ func TestParamConcurrency(t *testing.T) {
 	a.Exit(nil)
 	a.Exit(nil)
 	refusedLater := args("a")
-	refusedLater.Origin = "late"
+	refusedLater.Origin, refusedLater.Count = "late", 3
 	for range 5 { // the flow rule refuses: the place is given back
 		g.blocked("r", tidegate.ErrFlow, refusedLater)
 	}
@@ -230,6 +241,9 @@ func TestParamConcurrency(t *testing.T) {
 	}
 	for _, s := range g.ParamStats("r", 10) {
 		for _, top := range s.Top {
+			if want := map[string]float64{"a": 3, "v": 1}[top.Text]; top.QPS != want { // of calls let in
+				t.Errorf("%v: %v a second, want %v", top.Value, top.QPS, want)
+			}
 			if top.InFlight != 0 {
 				t.Errorf("%v: %d in flight", top.Value, top.InFlight)
 			}

@@ -128,6 +128,12 @@ func (e *Engine) APIGroups(path string) []string {
 	return e.groups.Of(path)
 }
 
+// HasGatewayRules says whether a gateway rule or an API definition is in force. Adapters ask it for every request, to
+// describe requests only where somebody looks at them.
+func (e *Engine) HasGatewayRules() bool {
+	return e.made() && (len(e.gateway.Set().Table().All()) > 0 || len(e.groups.Set().Table().All()) > 0)
+}
+
 // ParamStats tells what each hot-parameter rule of the resource knows, with its top most frequent values.
 func (e *Engine) ParamStats(resource string, top int) []hotspot.Status {
 	if r := e.find(resource); r != nil {

@@ -221,13 +221,13 @@ func TestSystemOrder(t *testing.T) {
 func TestSystemRulesAreMerged(t *testing.T) {
 	t.Parallel()
 	g := newGuard(t)
-	report := load(t, g.SystemRules(), `{"qps":5,"maxThread":9}`, `{"qps":3}`, `{"maxThread":2,"qps":-1}`, `{"avgRt":-1}`, `{"highestCpuUsage":7}`)
+	report := load(t, g.SystemRules(), `{"qps":3,"maxThread":9}`, `{"qps":5}`, `{"maxThread":2,"qps":-1}`, `{"avgRt":-1}`, `{"highestCpuUsage":7}`)
 	if report.Count(chain.Loaded) != 5 || len(report.Rules[3].Warnings) != 1 || len(report.Rules[4].Warnings) != 1 {
 		t.Errorf("%+v", report.Rules)
 	}
 	a, b := g.pass("r", inbound), g.pass("r", inbound)
 	blocked := g.refusal("r", tidegate.ErrSystem, inbound)
-	if rule := blocked.Rule.(system.Rule); *rule.QPS != 3 || *rule.MaxThread != 2 || rule.AvgRT != nil || blocked.Type != "thread" { //nolint:errcheck,forcetypeassert // a test
+	if rule := blocked.Rule.(system.Rule); *rule.QPS != 3 || *rule.MaxThread != 2 || rule.AvgRT != nil || blocked.Type != "thread" {
 		t.Errorf("%+v", rule)
 	}
 	a.Exit(nil)

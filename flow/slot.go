@@ -167,6 +167,6 @@ func (k *check) sameWord(o *check) bool {
 	}
 	ki, kn := k.rule.Window()
 	oi, on := o.rule.Window()
-	return fixed(k.rule) && fixed(o.rule) && k.app == o.app && k.rule.Strategy == o.rule.Strategy &&
+	return k.shaper.custom == nil && o.shaper.custom == nil && fixed(k.rule) && fixed(o.rule) && k.app == o.app && k.rule.Strategy == o.rule.Strategy &&
 		k.rule.RefResource == o.rule.RefResource && k.rule.Grade == o.rule.Grade && ki == oi && kn == on
 }

@@ -189,7 +189,7 @@ func (k *check) note(found bool) {
 	k.table.missed.Add(1)
 	if !k.warned.Load() && k.warned.CompareAndSwap(false, true) {
 		k.slot.log.Warn("a hot-parameter rule found no argument in a call; it limits nothing until one has it",
-			"resource", k.err.Resource, k.wanted())
+			slog.String("resource", k.err.Resource), k.wanted())
 	}
 }
 

@@ -26,7 +26,8 @@ func newHandler(c *Config, e *tidegate.Engine, upstreams map[string]*upstream, l
 		ids[r.text()] = r.ID
 	}
 	options := []tidehttp.Option{
-		tidehttp.WithEngine(e), tidehttp.WithType(chain.TypeGateway), tidehttp.WithProxies(proxies), tidehttp.WithoutContext(),
+		tidehttp.WithEngine(e), tidehttp.WithType(chain.TypeGateway), tidehttp.WithProxies(proxies),
+		tidehttp.WithoutContext(), tidehttp.WithoutPathValues(), tidehttp.WithEntranceName(entrances(c.Routes)),
 		tidehttp.WithRouteName(func(_ *http.Request, pattern string) string { return ids[pattern] }),
 		tidehttp.WithOrigin(c.origin(proxies)), tidehttp.WithBlockHandler(c.Block.handler()),
 	}

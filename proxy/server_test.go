@@ -59,6 +59,12 @@ func run(t testing.TB, config, rules string, upstream http.HandlerFunc, options 
 func runFor(t testing.TB, config, rules string, options ...tidegate.Option) *gateway {
 	t.Helper()
 	dir := write(t, map[string]string{"gateway.yaml": "listen: 127.0.0.1:0\nrules: [rules.json]\n" + config, "rules.json": rules})
+	return start(t, dir, options...)
+}
+
+// start starts a server with the configuration gateway.yaml in the directory.
+func start(t testing.TB, dir string, options ...tidegate.Option) *gateway {
+	t.Helper()
 	c, err := proxy.Load(filepath.Join(dir, "gateway.yaml"))
 	if err != nil {
 		t.Fatal(err)

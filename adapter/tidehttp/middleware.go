@@ -52,14 +52,17 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		g.next.ServeHTTP(w, r)
 		return
 	}
-	entry, err := g.enter(r)
+	var values [inlineWildcards]string
+	t := g.routes.of(r, values[:0])
+	var a admission
+	err := g.enter(r, t, &a)
 	switch {
 	case err != nil:
 		g.refuse(w, r, err)
-	case entry == tidegate.Entry{}: // protection is off
+	case a.entry == tidegate.Entry{}: // protection is off
 		g.next.ServeHTTP(w, r)
 	default:
-		g.serve(w, r, entry)
+		g.serve(&response{ResponseWriter: w, admission: a, exitOnUpgrade: g.exitOnUpgrade}, r, t)
 	}
 }
 
@@ -72,16 +75,25 @@ func (g *guard) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	g.next.ServeHTTP(w, r)
 }
 
-// enter describes the request to the engine.
-func (g *guard) enter(r *http.Request) (tidegate.Entry, error) {
-	var values [inlineWildcards]string
-	t := g.routes.of(r, values[:0])
-	call := g.call(r)
+// enter describes the request to the engine: to the rules of its resource, then to those of its API groups.
+func (g *guard) enter(r *http.Request, t route, a *admission) (err error) {
+	name, call := g.name(r, t), g.call(r)
 	call.Inbound = true
+	if g.entranceName != nil {
+		call.Entrance = g.entranceName(r, name)
+	}
 	args := borrowArgs()
 	defer args.giveBack()
 	call.Args = g.appendArgs(args.list[:0], r, t)
-	return g.engine.Enter(r.Context(), g.name(r, t), call)
+	looked := g.engine.HasGatewayRules()
+	if looked {
+		call.Args = append(call.Args, tidegate.RequestArg(&request{r, &g.proxies}))
+	}
+	a.entry, err = g.engine.Enter(r.Context(), name, call)
+	if err != nil || !looked {
+		return err
+	}
+	return g.enterGroups(r, call, a)
 }
 
 // argList is room for the arguments of a call. The engine copies them.
@@ -132,25 +144,26 @@ func (g *guard) name(r *http.Request, t route) string {
 }
 
 // serve runs the handler and ends the call with its outcome. A panic is not recovered, so that it goes on as it is.
-func (g *guard) serve(w http.ResponseWriter, r *http.Request, entry tidegate.Entry) {
-	seen := &response{ResponseWriter: w}
-	if g.exitOnUpgrade {
-		seen.entry = entry
-	}
+func (g *guard) serve(seen *response, r *http.Request, t route) {
 	inner := r
 	if !g.sameContext {
-		inner = r.WithContext(&requestContext{tidegate.ContextWith(r.Context(), entry), entry})
+		inner = r.WithContext(&requestContext{tidegate.ContextWith(r.Context(), seen.entry), seen.entry})
 	}
 	returned := false
 	defer func() {
 		r.Pattern = inner.Pattern // for middleware further out, such as access logs
 		if !returned {
-			entry.Exit(left(r, ErrPanicked))
+			seen.exit(left(r, ErrPanicked))
 		}
 	}()
-	g.next.ServeHTTP(seen.writer(), inner)
+	if g.direct && t.handler != nil {
+		inner.Pattern = t.pattern.text
+		t.handler.ServeHTTP(seen.writer(), inner)
+	} else {
+		g.next.ServeHTTP(seen.writer(), inner)
+	}
 	returned = true
-	entry.Exit(g.outcome(r, seen.status))
+	seen.exit(g.outcome(r, seen.status))
 }
 
 // outcome judges how the request ended.

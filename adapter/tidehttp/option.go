@@ -23,6 +23,8 @@ type config struct {
 	prioritized   func(*http.Request) bool
 	count         func(*http.Request) int
 	entrance      string
+	entranceName  func(r *http.Request, resource string) string
+	direct        bool
 	kind          chain.ResourceType
 	block         func(http.ResponseWriter, *http.Request, *tidegate.BlockError)
 	fallback      func(*http.Request, *tidegate.BlockError) (*http.Response, error)
@@ -112,6 +114,12 @@ func WithCount(count func(*http.Request) int) Option { return func(c *config) { 
 // the engine's default one.
 func WithEntrance(name string) Option { return func(c *config) { c.entrance = name } }
 
+// WithEntranceName names the invocation context of a request from its resource, and wins over WithEntrance; "" stands for
+// the default one. Names should be as few as resources are. Without effect for a Transport.
+func WithEntranceName(name func(r *http.Request, resource string) string) Option {
+	return func(c *config) { c.entranceName = name }
+}
+
 // WithType classes the resources; the default is chain.TypeWeb.
 func WithType(kind chain.ResourceType) Option { return func(c *config) { c.kind = kind } }
 
@@ -139,3 +147,8 @@ func WithExitOnUpgrade() Option { return func(c *config) { c.exitOnUpgrade = tru
 // and guarded calls inside are no children of the request's. It is for handlers that make none, such as proxies.
 // Without effect for a Transport.
 func WithoutContext() Option { return func(c *config) { c.sameContext = true } }
+
+// WithoutPathValues serves requests by the handler that the wrapped mux found for their route, which saves asking the mux
+// again: Request.PathValue finds nothing, Request.Pattern is as ever. It is for handlers that do not ask for path values.
+// Without effect where the middleware does not wrap a mux, and for a Transport.
+func WithoutPathValues() Option { return func(c *config) { c.direct = true } }

@@ -5,15 +5,15 @@ import (
 	"io"
 	"net"
 	"net/http"
-
-	"github.com/tidegate-go/tidegate"
 )
 
 // response passes everything on and notes the status.
 type response struct {
 	http.ResponseWriter
-	status int            // 0: nothing written yet
-	entry  tidegate.Entry // to exit when the connection is taken over; zero: not to
+	admission
+
+	status        int  // 0: nothing written yet
+	exitOnUpgrade bool // exit when the connection is taken over
 }
 
 // WriteHeader notes the status; informational ones are not the answer.
@@ -53,8 +53,8 @@ func (w *response) flush() {
 
 func (w *response) hijack() (net.Conn, *bufio.ReadWriter, error) {
 	conn, buffer, err := w.ResponseWriter.(http.Hijacker).Hijack() // writer has asked
-	if err == nil {
-		w.entry.Exit(nil)
+	if err == nil && w.exitOnUpgrade {
+		w.exit(nil)
 	}
 	return conn, buffer, err
 }

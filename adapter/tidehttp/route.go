@@ -14,8 +14,9 @@ type router interface {
 
 // route is what a request was matched to.
 type route struct {
-	pattern *pattern // nil: no route
-	values  []string // of the wildcards, in their order; nil: ask the request
+	pattern *pattern     // nil: no route
+	handler http.Handler // of the route in the wrapped mux; nil: not known
+	values  []string     // of the wildcards, in their order; nil: ask the request
 }
 
 // value returns the value of the i-th wildcard.
@@ -29,15 +30,19 @@ func (t *route) value(r *http.Request, i int) string {
 // routes finds the route of requests. It remembers patterns, of which a mux has a fixed number.
 type routes struct {
 	router    router // nil: the mux has set Request.Pattern
+	wrapped   bool   // the router is the wrapped handler
 	known     sync.Map
 	unmatched *resources
 }
 
 func newRoutes(next http.Handler, mux router) *routes {
+	own, wrapped := next.(router)
 	if mux == nil {
-		mux, _ = next.(router)
+		mux = own
+	} else if wrapped {
+		wrapped = mux == own
 	}
-	return &routes{router: mux, unmatched: newResources("")}
+	return &routes{router: mux, wrapped: wrapped, unmatched: newResources("")}
 }
 
 // of returns the request's route. The values of wildcards are appended to buffer.
@@ -50,7 +55,7 @@ func (s *routes) of(r *http.Request, buffer []string) route {
 	case s.router == nil:
 		return route{pattern: s.pattern(r.Pattern)}
 	}
-	_, text := s.router.Handler(r)
+	h, text := s.router.Handler(r)
 	if text == "" {
 		return route{}
 	}
@@ -62,7 +67,10 @@ func (s *routes) of(r *http.Request, buffer []string) route {
 	if !ok || r.Method != http.MethodConnect && cleanPath(escaped) != escaped {
 		return route{}
 	}
-	return route{pattern: p, values: values}
+	if !s.wrapped {
+		h = nil
+	}
+	return route{pattern: p, values: values, handler: h}
 }
 
 // parsed returns the pattern. What a mux returns for a redirected CONNECT request is made from its path, so that

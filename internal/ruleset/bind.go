@@ -86,7 +86,10 @@ func CompilePattern(text string) (*regexp.Regexp, error) {
 	if _, err := regexp.Compile(text); err != nil { // so that the message shows the text as written
 		return nil, err
 	}
-	return regexp.Compile(`^(?:` + text + `)$`)
+	if whole, err := regexp.Compile(`^(?:` + text + `)$`); err == nil {
+		return whole, nil
+	}
+	return regexp.Compile(`^(?:` + text + `\E)$`) // the text ends within \Q
 }
 
 // CheckHead validates what all kinds share: a resource that is not blank and, for a pattern, compiles.

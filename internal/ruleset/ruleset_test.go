@@ -487,3 +487,13 @@ func TestCompilePattern(t *testing.T) {
 		t.Errorf("a|b does not match whole names: %v", err)
 	}
 }
+
+func TestPatternThatEndsInAQuotation(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{`\Qa.b`, `\Qa.b\E`} {
+		p, err := ruleset.CompilePattern(text)
+		if err != nil || !p.MatchString("a.b") || p.MatchString("axb") || p.MatchString("a.bc") {
+			t.Errorf("%s: %v %v", text, p, err)
+		}
+	}
+}

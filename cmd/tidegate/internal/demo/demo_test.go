@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/tidegate-go/tidegate/flow"
 )
 
 // The figures of a short demonstration show what they are meant to.
@@ -21,7 +23,7 @@ func TestRun(t *testing.T) {
 	if len(rows) != seconds*len(resources()) {
 		t.Fatalf("%d lines, want one for each of %d seconds and %d resources:\n%s", len(rows), seconds, len(resources()), out.String())
 	}
-	var first, breakers, slowPassed []string
+	var first, breakers, slowPassed, slowRules []string
 	for i, r := range rows {
 		if len(first) == 0 || first[len(first)-1] != r["second"] {
 			first = append(first, r["second"])
@@ -41,6 +43,10 @@ func TestRun(t *testing.T) {
 			breakers = append(breakers, r["breaker"])
 		case slow:
 			slowPassed = append(slowPassed, r["passed"])
+			slowRules = append(slowRules, r["rule"])
+			if limit, ok := strings.CutPrefix(r["rule"], "flow#2("); ok && number(t, r["passed"]) > number(t, strings.TrimSuffix(limit, "/s)")) {
+				t.Errorf("%s passed %s under %s", slow, r["passed"], r["rule"])
+			}
 		}
 	}
 	for i := 1; i < len(first); i++ {
@@ -53,6 +59,9 @@ func TestRun(t *testing.T) {
 	}
 	if n := number(t, slowPassed[len(slowPassed)-1]); n > slowLowered {
 		t.Errorf("%s passed %d in the last second, want at most %d by the edited rule", slow, n, slowLowered)
+	}
+	if last := slowRules[len(slowRules)-1]; last != "flow#2(10/s)" {
+		t.Errorf("%s was blocked by %q in the last second, want flow#2(10/s)", slow, last)
 	}
 	if !strings.Contains(out.String(), "summary of 5 seconds") {
 		t.Errorf("there is no summary:\n%s", out.String())
@@ -116,5 +125,24 @@ func TestTable(t *testing.T) {
 	screen.second(rows, nil)
 	if again := strings.TrimPrefix(out.String(), before); !strings.HasPrefix(again, "\x1b[6A\x1b[J") || !strings.Contains(again, "██") {
 		t.Errorf("the table is not drawn in its place: %q", again)
+	}
+}
+
+// A limit counts for a second if it was in force when the second began.
+func TestLimits(t *testing.T) {
+	t.Parallel()
+	var l limits
+	at := func(ms int64) time.Time { return time.UnixMilli(ms) }
+	l.set(flow.Rule{Resource: slow, Count: 40}, at(990))
+	l.set(flow.Rule{Resource: slow, Count: 40}, at(1500))
+	l.set(flow.Rule{Resource: slow, Count: 10}, at(2300))
+	l.set(flow.Rule{Resource: slow, Count: 20}, at(3990))
+	for second, want := range map[int64]float64{1: 40, 2: 40, 3: 10, 4: 10, 5: 20} {
+		if got := l.of(slow, time.Unix(second, 0), 0); got != want {
+			t.Errorf("second %d: limit %v, want %v", second, got, want)
+		}
+	}
+	if got := l.of(fast, at(0), 7); got != 7 {
+		t.Errorf("limit %v of no rule, want 7", got)
 	}
 }

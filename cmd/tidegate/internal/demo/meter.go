@@ -18,7 +18,8 @@ type row struct {
 	resource string
 	passed   int64
 	blocked  int64
-	rule     string // that blocked, several with commas; "-": none
+	rule     string // that blocked, several with commas, with the limit at the second's beginning; "-": none
+	limit    int64  // of the resource's flow rule at the second's beginning
 	errors   int64
 	rt       time.Duration // average of the calls that ended
 	inflight int64         // when the second was over
@@ -34,15 +35,16 @@ type event struct {
 // meter reads an engine's figures and listens to what they do not tell.
 type meter struct {
 	engine *tidegate.Engine
+	limits limits
 
 	mu     sync.Mutex
-	rules  map[string]map[int64][]string // by resource and second: labels of the rules that blocked; guarded by mu
-	last   map[string]string             // by resource: the last of these; guarded by mu
-	events []event                       // guarded by mu
+	rules  map[string]map[int64][]*tidegate.BlockError // by resource and second: refusals, one of each rule; guarded by mu
+	last   map[string]*tidegate.BlockError             // by resource: the last of these; guarded by mu
+	events []event                                     // guarded by mu
 }
 
 func newMeter() *meter {
-	return &meter{rules: map[string]map[int64][]string{}, last: map[string]string{}}
+	return &meter{rules: map[string]map[int64][]*tidegate.BlockError{}, last: map[string]*tidegate.BlockError{}}
 }
 
 // callbacks must be given to the engine before it is watched.
@@ -60,6 +62,7 @@ func (m *meter) watch(e *tidegate.Engine) {
 	})
 	e.FlowRules().Subscribe(func(rules []flow.Rule) {
 		for _, r := range rules {
+			m.limits.set(r, e.Now())
 			if r.Resource == slow {
 				m.note(e.Now(), fmt.Sprintf("rules in force: %s may pass %v per second", slow, r.Count))
 			}
@@ -83,24 +86,23 @@ func (m *meter) noted() []event {
 }
 
 func (m *meter) blocked(resource string, err *tidegate.BlockError) {
-	text := label(err)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.last[resource] = text
+	m.last[resource] = err
 	second := m.engine.Now().Unix()
 	if m.rules[resource] == nil {
-		m.rules[resource] = map[int64][]string{}
+		m.rules[resource] = map[int64][]*tidegate.BlockError{}
 	}
-	if list := m.rules[resource][second]; !slices.Contains(list, text) {
-		m.rules[resource][second] = append(list, text)
+	if list := m.rules[resource][second]; !slices.Contains(list, err) {
+		m.rules[resource][second] = append(list, err)
 	}
 }
 
-// label names a rule: kind, id and limit.
-func label(err *tidegate.BlockError) string {
+// label names a rule: kind, id and the limit that was in force.
+func (m *meter) label(err *tidegate.BlockError, at time.Time) string {
 	switch r := err.Rule.(type) {
 	case flow.Rule:
-		return fmt.Sprintf("%v#%d(%v/s)", err.Kind, r.ID, r.Count)
+		return fmt.Sprintf("%v#%d(%v/s)", err.Kind, r.ID, m.limits.of(r.Resource, at, r.Count))
 	case circuitbreaker.Rule:
 		return fmt.Sprintf("%v#%d(%v%%)", err.Kind, r.ID, r.Count*100)
 	}
@@ -124,13 +126,27 @@ func (m *meter) read(resource string, start time.Time) row {
 	if breakers := m.engine.Breakers(resource); len(breakers) > 0 {
 		r.breaker = breakers[0].State.String()
 	}
+	r.limit = int64(m.limits.of(resource, start, 0))
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if list := m.rules[resource][start.Unix()]; r.blocked > 0 && len(list) > 0 {
-		r.rule = strings.Join(list, ",")
-	} else if r.blocked > 0 {
-		r.rule = m.last[resource] // blocked at the very end, and noted a moment later
-	}
+	list := m.rules[resource][start.Unix()]
 	delete(m.rules[resource], start.Unix())
+	if last := m.last[resource]; len(list) == 0 && last != nil {
+		list = append(list, last) // blocked at the very end, and noted a moment later
+	}
+	if r.blocked > 0 && len(list) > 0 {
+		r.rule = m.labels(list, start)
+	}
 	return r
+}
+
+// labels names the rules, each once.
+func (m *meter) labels(list []*tidegate.BlockError, at time.Time) string {
+	var texts []string
+	for _, err := range list {
+		if text := m.label(err, at); !slices.Contains(texts, text) {
+			texts = append(texts, text)
+		}
+	}
+	return strings.Join(texts, ",")
 }

@@ -38,7 +38,8 @@ type plan struct {
 
 func newPlan(seconds int) plan {
 	p := plan{length: time.Duration(seconds) * time.Second, breakerWindow: 1}
-	p.failFrom, p.failTo, p.edit = p.length/5, p.length/2, p.length*3/5
+	p.failFrom, p.failTo = p.length/5, p.length/2
+	p.edit = (p.length * 3 / 5).Truncate(time.Second) + 100*time.Millisecond // the new rules are in force before the second ends
 	if seconds >= 15 {
 		p.breakerWindow = 2
 	}

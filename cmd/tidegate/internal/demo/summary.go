@@ -3,6 +3,7 @@ package demo
 import (
 	"fmt"
 	"io"
+	"slices"
 	"time"
 )
 
@@ -41,12 +42,17 @@ func (d *demo) summarize(to io.Writer) error {
 	if gap := d.upstream.smallestGap(); gap > 0 {
 		fmt.Fprintf(to, "  bursts of %d requests to %s reached the upstream at least %v apart\n", pacedBurst, paced, gap.Round(time.Millisecond))
 	}
-	held := d.total(fast).most <= fastLimit && d.total(slow).most <= slowLimit
-	fmt.Fprintf(to, "  reject limit of %d per second on %s: %s\n", fastLimit, fast, verdict(d.total(fast).most <= fastLimit))
-	if !held {
+	fmt.Fprintf(to, "  reject limit of %d per second on %s: %s\n", fastLimit, fast, verdict(d.held(fast)))
+	fmt.Fprintf(to, "  reject limit of %d, then %d per second on %s: %s\n", slowLimit, slowLowered, slow, verdict(d.held(slow)))
+	if !d.held(fast) || !d.held(slow) {
 		return errExceeded
 	}
 	return nil
+}
+
+// held says whether no second passed more than the limit at its beginning.
+func (d *demo) held(resource string) bool {
+	return !slices.ContainsFunc(d.rows, func(r row) bool { return r.resource == resource && r.passed > r.limit })
 }
 
 func verdict(held bool) string {
