@@ -186,10 +186,19 @@ func TestAPIGroups(t *testing.T) {
 		path string
 		want int
 	}{
-		{"/r/one", 200}, {"/two", 429}, {"/r/one/more", 200},
-		{"/r/prefix/a", 200}, {"/r/pre", 429}, {"/r/pr", 200},
-		{"/ant/a/x/b/c", 200}, {"/ant/q/x", 429}, {"/ant/a/b/x", 200}, {"/ant/a%2Fx", 429},
-		{"/re/1", 200}, {"/gex/22", 429}, {"/re/x", 200},
+		{"/r/one", 200},
+		{"/two", 429},
+		{"/r/one/more", 200},
+		{"/r/prefix/a", 200},
+		{"/r/pre", 429},
+		{"/r/pr", 200},
+		{"/ant/a/x/b/c", 200},
+		{"/ant/q/x", 429},
+		{"/ant/a/b/x", 200},
+		{"/ant/a%2Fx", 429},
+		{"/re/1", 200},
+		{"/gex/22", 429},
+		{"/re/x", 200},
 	} {
 		if got := g.with(c.path, tenant); got != c.want {
 			t.Errorf("%s: status %d, want %d", c.path, got, c.want)
