@@ -86,7 +86,7 @@ func TestMatches(t *testing.T) {
 	}
 	for _, c := range cases {
 		origins := authority.CompileOrigins(c.list)
-		for _, origin := range strings.Fields(c.yes) {
+		for origin := range strings.FieldsSeq(c.yes) {
 			if !origins.Matches(origin) {
 				t.Errorf("%q does not match %q", c.list, origin)
 			}
@@ -132,8 +132,15 @@ func TestPatternIsLinear(t *testing.T) {
 // FuzzList compares the list with a plain model made of regular expressions and net/netip.
 func FuzzList(f *testing.F) {
 	for _, seed := range [][2]string{
-		{"appA,appB", "appA"}, {" a , *b*", "xb"}, {"10.0.0.0/8", "10.0.0.1"}, {"::/0,a**b", "::ffff:1.2.3.4"},
-		{"ab*ba", "aba"}, {"1.2.3.4/0", "01.2.3.4"}, {"*", ""}, {"::ffff:0.0.0.0/90", "1.2.3.4"}, {"fe80::%a/64", "fe80::1%a"},
+		{"appA,appB", "appA"},
+		{" a , *b*", "xb"},
+		{"10.0.0.0/8", "10.0.0.1"},
+		{"::/0,a**b", "::ffff:1.2.3.4"},
+		{"ab*ba", "aba"},
+		{"1.2.3.4/0", "01.2.3.4"},
+		{"*", ""},
+		{"::ffff:0.0.0.0/90", "1.2.3.4"},
+		{"fe80::%a/64", "fe80::1%a"},
 	} {
 		f.Add(seed[0], seed[1])
 	}
@@ -155,7 +162,7 @@ func FuzzList(f *testing.F) {
 func model(limitApp, origin string) (matches, empty bool) {
 	empty = true
 	addr, notAddr := netip.ParseAddr(origin)
-	for _, item := range strings.Split(limitApp, ",") {
+	for item := range strings.SplitSeq(limitApp, ",") {
 		if item = strings.TrimSpace(item); item == "" {
 			continue
 		}
@@ -165,7 +172,7 @@ func model(limitApp, origin string) (matches, empty bool) {
 			continue
 		}
 		var quoted []string
-		for _, part := range strings.Split(item, "*") {
+		for part := range strings.SplitSeq(item, "*") {
 			quoted = append(quoted, regexp.QuoteMeta(part))
 		}
 		expr, err := regexp.Compile(`(?s)^` + strings.Join(quoted, `.*`) + `$`)

@@ -3,6 +3,7 @@ package hotspot_test
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/tidegate-go/tidegate/chain"
@@ -239,8 +240,8 @@ func TestReserveAlloc(t *testing.T) {
 			}
 			if n := testing.AllocsPerRun(1000, func() {
 				held, _, _, _ := c.Admit(0, arg, 1, holds)
-				for i := len(held) - 1; i >= 0; i-- {
-					c.Undo(held[i])
+				for _, h := range slices.Backward(held) {
+					c.Undo(h)
 				}
 			}); n != 0 {
 				t.Errorf("%s %s: %v allocations per undone call, want 0", name, what, n)

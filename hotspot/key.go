@@ -154,7 +154,7 @@ func elementKey(v reflect.Value) (Key, fate) {
 		return Key{}, fateNone
 	}
 	if v.Type().NumMethod() > 0 {
-		if keyer, ok := v.Interface().(ParamKeyer); ok {
+		if keyer, ok := reflect.TypeAssert[ParamKeyer](v); ok {
 			value, ok := askKey(keyer)
 			if !ok {
 				return Key{}, fateSkip

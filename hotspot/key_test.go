@@ -2,6 +2,7 @@ package hotspot_test
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/tidegate-go/tidegate/chain"
@@ -77,8 +78,14 @@ func TestDifferentValuesHaveDifferentKeys(t *testing.T) {
 	t.Parallel()
 	seen := map[hotspot.Key]any{}
 	for _, value := range []any{
-		5, 5.0, "5", true, 1, "true", 0, 0.0, false, "", -1, uint64(math.MaxUint64), math.NaN(), math.Inf(1), point{1, 2}, point{2, 1},
-		loose{1}, loose{int64(1)}, &pointed{1}, &pointed{1}, complex(5, 0), [2]byte{1, 2}, [16]byte{1, 2},
+		5, 5.0, "5", true, 1, "true", 0, 0.0, false, "", -1, uint64(math.MaxUint64), math.NaN(), math.Inf(1),
+		point{1, 2},
+		point{2, 1},
+		loose{1},
+		loose{int64(1)},
+		&pointed{1}, &pointed{1}, complex(5, 0),
+		[2]byte{1, 2},
+		[16]byte{1, 2},
 	} {
 		key := one(t, value)
 		if other, ok := seen[key]; ok {
@@ -202,18 +209,37 @@ func FuzzKeyOf(f *testing.F) {
 			_ = first[j].String()
 		}
 		held, _, _, _ := c.Admit(0, chain.Any("", value), 1, nil)
-		for j := len(held) - 1; j >= 0; j-- {
-			c.Undo(held[j])
+		for _, h := range slices.Backward(held) {
+			c.Undo(h)
 		}
 	})
 }
 
 func anyOf(kind uint8, i int64, x float64, s string, b bool) any {
 	values := []any{
-		nil, i, int32(i), int8(i), uint64(i), uint16(i), x, float32(x), s, userID(s), b, flag(b), []byte(s), []string{s, s}, []any{i, x, s, nil},
-		[]float64{x, x}, map[string]int64{s: i}, loose{x}, loose{[]byte(s)}, point{int(i), 1}, &i, &s, [2]string{s, s}, keyed{x}, keyed{[]any{s, keyed{s}}},
-		listed{}, complex(x, x), [3]any{i, map[int]int{}, x}, &request{sku: s}, (*request)(nil), angry{}, func() {}, make(chan int), struct{ x, y any }{x, s},
-		[]any{[]any{x}}, [4]byte{byte(i)}, []loose{{x}, {s}}, error(nil),
+		nil, i, int32(i), int8(i), uint64(i), uint16(i), x, float32(x), s, userID(s), b, flag(b), []byte(s),
+		[]string{s, s},
+		[]any{i, x, s, nil},
+		[]float64{x, x},
+		map[string]int64{s: i},
+		loose{x},
+		loose{[]byte(s)},
+		point{int(i), 1},
+		&i, &s,
+		[2]string{s, s},
+		keyed{x},
+		keyed{[]any{s, keyed{s}}},
+		listed{},
+		complex(x, x),
+		[3]any{i, map[int]int{}, x},
+		&request{sku: s}, (*request)(nil),
+		angry{},
+		func() {}, make(chan int),
+		struct{ x, y any }{x, s},
+		[]any{[]any{x}},
+		[4]byte{byte(i)},
+		[]loose{{x}, {s}},
+		error(nil),
 	}
 	return values[int(kind)%len(values)]
 }

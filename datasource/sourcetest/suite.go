@@ -40,7 +40,7 @@ func suite() []suiteTest {
 	}
 }
 
-var clearOnDelete = datasource.Policy{Delete: datasource.ClearOnDelete}
+var clearOnDelete = datasource.Policy{Delete: datasource.ClearOnDelete} //nolint:gochecknoglobals // never written
 
 func presentAtStart(b *bench) {
 	b.startWith(docA, datasource.Policy{Start: datasource.Require})

@@ -10,9 +10,10 @@ import (
 	"sort"
 	"strconv"
 
+	"go.yaml.in/yaml/v3"
+
 	"github.com/tidegate-go/tidegate/chain"
 	"github.com/tidegate-go/tidegate/document"
-	"go.yaml.in/yaml/v3"
 )
 
 // Format is the YAML format for document.WithFormat.

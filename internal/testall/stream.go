@@ -125,11 +125,20 @@ func (p *packageRun) test(name string) *testRun {
 		t = &testRun{name: name}
 		p.tests[name] = t
 		p.order = append(p.order, t)
-		if i := strings.LastIndex(name, "/"); i >= 0 {
-			p.test(name[:i]).parent = true
-		}
+		p.markParent(name)
 	}
 	return t
+}
+
+// markParent marks the test that the named one is a subtest of: the nearest that has run, since a subtest's own name
+// may hold slashes.
+func (p *packageRun) markParent(name string) {
+	for i := strings.LastIndex(name, "/"); i >= 0; i = strings.LastIndex(name[:i], "/") {
+		if above := p.tests[name[:i]]; above != nil {
+			above.parent = true
+			return
+		}
+	}
 }
 
 func (t *testRun) event(e event) {

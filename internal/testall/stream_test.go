@@ -77,3 +77,21 @@ func TestStreamCutShort(t *testing.T) {
 		t.Errorf("noise %q, want the cut line", s.noise)
 	}
 }
+
+// A subtest's own name may hold slashes: what stands between them is no test.
+func TestSlashesInNames(t *testing.T) {
+	t.Parallel()
+	s := newStream()
+	for _, line := range []string{
+		`{"Action":"run","Package":"p","Test":"T"}`,
+		`{"Action":"run","Package":"p","Test":"T/a/b"}`,
+		`{"Action":"pass","Package":"p","Test":"T/a/b"}`,
+		`{"Action":"pass","Package":"p","Test":"T"}`,
+		`{"Action":"pass","Package":"p"}`,
+	} {
+		s.line(line)
+	}
+	if got, want := s.count(), (count{passed: 1}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
