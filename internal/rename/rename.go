@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"go/format"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -85,6 +86,11 @@ func rewriteFile(name, old, path string) (changed bool, err error) {
 	after := replace(before, old, path)
 	if bytes.Equal(before, after) {
 		return false, nil
+	}
+	if filepath.Ext(name) == ".go" {
+		if sorted, err := format.Source(after); err == nil { // imports stand in another order now; a file that does not parse is test data
+			after = sorted
+		}
 	}
 	info, err := os.Stat(name)
 	if err != nil {
