@@ -19,7 +19,7 @@ BENCHTIME = 1s
 ROUNDS = 5
 SHORT =
 TOLERANCE = 1.5
-GATE_TOLERANCE = 2
+GATE_TOLERANCE = 4
 MODULE =
 
 # $(call each,COMMAND) runs COMMAND in every module with code; if it fails in one, the rest still run and make fails.

@@ -7,6 +7,8 @@ import (
 	"os/signal"
 	"syscall"
 
+	"golang.org/x/term"
+
 	"github.com/tidegate-go/tidegate/cmd/tidegate/internal/demo"
 )
 
@@ -29,7 +31,8 @@ func demoCommand(args []string, stdout, stderr io.Writer) int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	err := demo.Run(ctx, demo.Options{Seconds: *seconds, Terminal: isTerminal(stdout), Out: stdout})
+	size := terminal(stdout)
+	err := demo.Run(ctx, demo.Options{Seconds: *seconds, Terminal: size != nil, Size: size, Out: stdout})
 	if err != nil {
 		say(stderr, "tidegate demo: %v", err)
 		return exitFault
@@ -37,16 +40,17 @@ func demoCommand(args []string, stdout, stderr io.Writer) int {
 	return exitOK
 }
 
-// isTerminal says whether the output is a character device, and not the null device.
-func isTerminal(w io.Writer) bool {
+// terminal returns the size of the terminal that the output is, nil if it is none.
+func terminal(w io.Writer) func() (columns, lines int) {
 	f, ok := w.(*os.File)
-	if !ok {
-		return false
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return nil
 	}
-	info, err := f.Stat()
-	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
-		return false
+	return func() (columns, lines int) {
+		columns, lines, err := term.GetSize(int(f.Fd()))
+		if err != nil {
+			return 0, 0
+		}
+		return columns, lines
 	}
-	null, err := os.Stat(os.DevNull)
-	return err != nil || !os.SameFile(info, null)
 }

@@ -17,6 +17,7 @@ import (
 type Options struct {
 	Seconds  int // how long; at least 1. From 5 on everything is seen
 	Terminal bool
+	Size     func() (columns, lines int) // of the terminal, 0 where it is not known; nil: 80 columns, 24 lines
 	Out      io.Writer
 }
 
@@ -129,7 +130,7 @@ func (d *demo) play(ctx context.Context) {
 
 func (d *demo) screen() show {
 	if d.options.Terminal {
-		return newTable(d.options.Out, d.options.Seconds)
+		return newTable(d.options.Out, d.options.Seconds, d.options.Size)
 	}
 	return lines{d.options.Out}
 }

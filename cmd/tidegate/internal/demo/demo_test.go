@@ -110,24 +110,6 @@ func TestRunEndsEarly(t *testing.T) {
 	}
 }
 
-func TestTable(t *testing.T) {
-	t.Parallel()
-	var out bytes.Buffer
-	screen := newTable(&out, 2)
-	rows := []row{{second: time.Unix(1, 0), resource: fast, passed: 20, blocked: 40, rule: "flow#1(20/s)", rt: 2500 * time.Microsecond, breaker: "-"}}
-	screen.second(rows, []event{{time.Unix(1, 0), "something happened"}})
-	before := out.String()
-	for _, want := range []string{"second 1 of 2", "GET:/fast         20       40 flow#1(20/s)", "2.5ms", "█", "something happened"} {
-		if !strings.Contains(before, want) {
-			t.Errorf("no %q in\n%s", want, before)
-		}
-	}
-	screen.second(rows, nil)
-	if again := strings.TrimPrefix(out.String(), before); !strings.HasPrefix(again, "\x1b[6A\x1b[J") || !strings.Contains(again, "██") {
-		t.Errorf("the table is not drawn in its place: %q", again)
-	}
-}
-
 // A limit counts for a second if it was in force when the second began.
 func TestLimits(t *testing.T) {
 	t.Parallel()

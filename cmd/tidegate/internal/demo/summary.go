@@ -33,7 +33,7 @@ func (d *demo) summarize(to io.Writer) error {
 	fmt.Fprintf(to, "\nsummary of %d seconds\n", seconds)
 	for _, resource := range resources() {
 		t := d.total(resource)
-		fmt.Fprintf(to, "  %-12s %5d passed, %5d blocked, %4d errors, at most %d passed in a second\n",
+		fmt.Fprintf(to, "  %-10s %5d passed, %5d blocked, %4d errors, at most %d passed a second\n",
 			resource, t.passed, t.blocked, t.errors, t.most)
 	}
 	for _, e := range d.meter.noted() {
