@@ -70,7 +70,7 @@ build: command ## build every module, and the command into .bin
 .PHONY: command
 command:
 	@mkdir -p $(BIN)
-	@cd cmd/tidegate && GOWORK=off go build -buildvcs=false -o $(BIN)/tidegate .
+	@cd cmd/tidegate && GOWORK=off CGO_ENABLED=0 go build -buildvcs=false -o $(BIN)/tidegate .
 
 .PHONY: vet
 vet: ## run go vet on every module

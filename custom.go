@@ -44,13 +44,20 @@ type customCheck struct {
 
 // Check asks the user's check.
 func (k *customCheck) Check(c *chain.Context) (blocked *BlockError) {
+	returned := false
 	defer func() {
+		if returned {
+			return
+		}
 		if p := recover(); p != nil {
 			k.engine.failed(k.own.name, fmt.Errorf("panic: %v", p))
 			blocked = nil
+			return
 		}
+		c.UndoTo(chain.Mark{}) // it ended the goroutine
 	}()
 	err := k.own.check.Check(c)
+	returned = true
 	if err == nil {
 		return nil
 	}

@@ -84,6 +84,7 @@ func New(options ...Option) (*Engine, error) {
 	e.records.New = e.newRecord
 	e.sampler.read = c.readings
 	e.makeKinds()
+	e.tree.Named = e.flow.NamesEntrance
 	e.startHousekeeping()
 	e.runInits()
 	return e, nil

@@ -2,6 +2,8 @@ package tidegate
 
 import (
 	"context"
+	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -47,7 +49,10 @@ func (r *record) begin(ctx context.Context, owner *resource, now int64, call *Ca
 	c.Inbound, c.Prioritized = call.Inbound, call.Prioritized
 	c.Group = call.Group
 	c.Count = int64(call.Count)
-	if call.Count == 0 && !call.Free {
+	switch {
+	case call.Free:
+		c.Count = 0
+	case call.Count == 0:
 		c.Count = 1
 	}
 	s := scopeOf(ctx)
@@ -97,6 +102,9 @@ func (r *record) setOrigin(origin string, s *callScope) {
 
 func (e *Engine) originNode(owner *resource, origin string) (n *stat.Node, own string) {
 	n, own, overflowed := owner.Origin(origin, e.config.maxOrigins)
+	if overflowed && e.flow.Names(&owner.Resource, origin) { // a rule names it: it is counted by itself
+		n, own, overflowed = owner.Origin(origin, math.MaxInt)
+	}
 	if overflowed {
 		e.counters.originOverflow.Add(1)
 		if !e.crowded.Load() && !e.crowded.Swap(true) {
@@ -117,6 +125,9 @@ func (e *Engine) decide(ctx context.Context, r *record) error {
 		}
 	}
 	e.charge(c)
+	if c.Borrowed() != 0 {
+		c.MoveOn()
+	}
 	if d := c.Waiting(); d > 0 {
 		return e.wait(ctx, r, d)
 	}
@@ -124,7 +135,16 @@ func (e *Engine) decide(ctx context.Context, r *record) error {
 	return nil
 }
 
-func (e *Engine) check(c *chain.Context, p *plan) *BlockError {
+func (e *Engine) check(c *chain.Context, p *plan) (blocked *BlockError) {
+	if c.Request != nil { // of the user's, so its methods may panic
+		defer func() {
+			if p := recover(); p != nil {
+				e.failed("request", fmt.Errorf("panic: %v", p))
+				c.UndoTo(chain.Mark{})
+				blocked = nil
+			}
+		}()
+	}
 	for i := range p.checks {
 		if err := p.checks[i].Check(c); err != nil {
 			return err
@@ -161,14 +181,25 @@ func (e *Engine) wait(ctx context.Context, r *record, d int64) error {
 	at := c.Borrowed()
 	if at != 0 {
 		e.borrowing.Store(true)
-		e.eachNode(c, func(n *stat.Node) { n.Borrow(c.Hint, c.Now, at, c.Count) })
+		e.eachNode(c, func(n *stat.Node) { n.Borrow(c.Hint, c.Now, at, c.Units()) })
 	}
 	if ctx == nil {
 		ctx = context.Background()
 	}
-	if err := e.clock.wait(ctx, time.Duration(d)); err != nil {
+	waited := false
+	defer func() {
+		if !waited { // an injected clock panicked or ended the goroutine
+			if at != 0 {
+				e.eachNode(c, func(n *stat.Node) { n.Return(c.Hint, c.Now, at, c.Units()) })
+			}
+			c.UndoTo(chain.Mark{})
+		}
+	}()
+	err := e.clock.wait(ctx, time.Duration(d))
+	waited = true
+	if err != nil {
 		if at != 0 {
-			e.eachNode(c, func(n *stat.Node) { n.Return(c.Hint, c.Now, at, c.Count) })
+			e.eachNode(c, func(n *stat.Node) { n.Return(c.Hint, c.Now, at, c.Units()) })
 		}
 		c.UndoTo(chain.Mark{})
 		blocked := e.gaveUp(c, err)
@@ -176,6 +207,7 @@ func (e *Engine) wait(ctx context.Context, r *record, d int64) error {
 		return blocked
 	}
 	r.waited = d
+	e.charge(c) // also in words that rules have asked for meanwhile
 	if at != 0 {
 		e.eachNode(c, func(n *stat.Node) { n.Arrive(c.Hint) })
 		e.arrived(c)
@@ -191,14 +223,14 @@ func (e *Engine) gaveUp(c *chain.Context, cause error) *BlockError {
 }
 
 func (e *Engine) pass(c *chain.Context, now int64) {
-	if c.Node.Pass(c.Hint, now, c.Count) {
+	if c.Node.Pass(c.Hint, now, c.Units()) {
 		c.Hint = e.stripes.Add(1) // of this record, whose calls met another core's
 	}
 	if c.OriginNode != nil {
-		c.OriginNode.Pass(c.Hint, now, c.Count)
+		c.OriginNode.Pass(c.Hint, now, c.Units())
 	}
 	if c.Inbound {
-		e.inbound.Pass(c.Hint, now, c.Count)
+		e.inbound.Pass(c.Hint, now, c.Units())
 	}
 	e.arrived(c)
 }
@@ -213,12 +245,12 @@ func (e *Engine) arrived(c *chain.Context) {
 }
 
 func (e *Engine) block(c *chain.Context, err *BlockError) {
-	c.Node.Block(c.Hint, c.Now, c.Count)
+	c.Node.Block(c.Hint, c.Now, c.Units())
 	if c.OriginNode != nil {
-		c.OriginNode.Block(c.Hint, c.Now, c.Count)
+		c.OriginNode.Block(c.Hint, c.Now, c.Units())
 	}
 	if c.Inbound {
-		e.inbound.Block(c.Hint, c.Now, c.Count)
+		e.inbound.Block(c.Hint, c.Now, c.Units())
 	}
 	if e.borrowing.Load() {
 		e.settle(c, c.Now)

@@ -3,8 +3,6 @@ package tidegate
 import (
 	"context"
 	"time"
-
-	"github.com/tidegate-go/tidegate/circuitbreaker"
 )
 
 const (
@@ -57,6 +55,7 @@ func (e *Engine) Maintain() {
 
 func (e *Engine) tend(name string, r *resource, now, idle int64) {
 	used, active := r.Tend(now, int64(e.config.idleTimeout))
+	idle = max(idle, e.param.Memory(&r.Resource), e.gateway.Memory(&r.Resource))
 	if now-max(used, r.created) <= idle || active > 0 || e.named(name) || !e.quiet(r, now) {
 		return
 	}
@@ -66,12 +65,8 @@ func (e *Engine) tend(name string, r *resource, now, idle int64) {
 	}
 }
 
-// quiet says whether the resource has no state worth keeping: every breaker is closed.
+// quiet says whether the resource has no state worth keeping: nothing that a limit counts, and breakers that are
+// closed and have counted nothing in their windows.
 func (e *Engine) quiet(r *resource, now int64) bool {
-	for _, s := range e.breakers.Status(&r.Resource, now) {
-		if s.State != circuitbreaker.Closed {
-			return false
-		}
-	}
-	return true
+	return !r.Busy(now) && !e.breakers.Busy(&r.Resource, now)
 }

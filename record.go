@@ -1,6 +1,7 @@
 package tidegate
 
 import (
+	"errors"
 	"runtime"
 	"sync/atomic"
 	"time"
@@ -89,7 +90,7 @@ func (en Entry) ExitN(n int, err error) { en.exit(int64(n), err) }
 // SetError notes an error before the exit. The last one counts, once; refusals by rules are not noted. An error
 // given to Exit wins.
 func (en Entry) SetError(err error) {
-	if err == nil || Classify(err) == Success {
+	if err == nil || en.record == nil || en.record.engine.refusal(err) {
 		return
 	}
 	en.lock(func(r *record) { r.err = err })
@@ -131,6 +132,7 @@ func (en Entry) exit(n int64, err error) {
 	if n < 0 {
 		n = c.Count
 	}
+	n = min(n, chain.MostUnits)
 	c.Release(done)
 	if p := r.owner.plan.Load(); p != nil {
 		for _, k := range p.completers {
@@ -156,6 +158,12 @@ func (e *Engine) countDone(c *chain.Context, n int64, d chain.Done) {
 	if e.borrowing.Load() {
 		e.settle(c, d.Now)
 	}
+}
+
+// refusal says whether the error is that of a rule. An error whose own methods panic is not.
+func (e *Engine) refusal(err error) (is bool) {
+	e.guard("error", func() { is = errors.Is(err, ErrBlocked) })
+	return is
 }
 
 // judge asks the classifier; one that panics counts as an internal error and the call as failed.

@@ -147,6 +147,7 @@ func (e *Engine) ExcludeFromDefaultBreakers(resources ...string) {
 	if e.made() {
 		e.breakers.Exclude(resources)
 		e.compileAll()
+		e.breakers.Flush()
 	}
 }
 
@@ -209,9 +210,10 @@ func kindOf[R ruleset.Rule[R], C any](e *Engine, order int, set *ruleset.Set[R, 
 			e.compileNamed(c.Resources)
 		}
 	})
+	set.After(func() { e.breakers.Flush() })
 	return kind{
 		kind: set.Kind(), order: order, checks: checks, setOff: set.SetOff, off: set.Off,
-		plain: func(resource string) bool { return len(set.Table().Plain(resource)) > 0 },
+		plain: func(resource string) bool { return len(set.Known().Plain(resource)) > 0 },
 		match: func(resource string) string {
 			if !set.Table().HasPatterns() {
 				return ""

@@ -63,7 +63,7 @@ func (e *BlockError) Error() string {
 
 // Is makes errors.Is(err, ErrBlocked) true, without allocating; the cause is found by Unwrap.
 func (e *BlockError) Is(target error) bool {
-	return target == ErrBlocked || e != nil && (target == e.Cause || target == ErrCustom && e.Kind == KindCustom)
+	return target == ErrBlocked || e != nil && (target == ErrCustom && e.Kind == KindCustom || e.Kind != KindCustom && target == e.Cause)
 }
 
 // Unwrap returns the cause.

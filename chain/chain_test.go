@@ -152,6 +152,30 @@ func TestReport(t *testing.T) {
 	}
 }
 
+// A report is one line, whatever the rule says.
+func TestRuleReportIsOneLine(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		report chain.RuleReport
+		want   string
+	}{
+		{chain.RuleReport{Kind: chain.KindSystem}, "system[0] -: loaded"},
+		{chain.RuleReport{Resource: " \t\n"}, "flow[0] -: loaded"},
+		{chain.RuleReport{Resource: `GET:/a "b" \d+ é 订单`}, `flow[0] GET:/a "b" \d+ é 订单: loaded`},
+		{chain.RuleReport{Resource: "a: loaded\nflow[1] b\x1b[31m\r\x00\u2028\xff\ufffd"}, `flow[0] a: loaded\nflow[1] b\x1b[31m\r\x00\u2028\xff` + "\ufffd: loaded"},
+		{chain.RuleReport{Resource: "a", Index: 1, Verdict: chain.Duplicate, Reason: "rule 0 comes first"}, "flow[1] a: duplicate"},
+		{chain.RuleReport{Resource: "a", Verdict: chain.Disabled, Reason: "rules of this kind are switched off"}, "flow[0] a: disabled"},
+		{chain.RuleReport{Resource: "a", Verdict: chain.Refused, Member: "x\ny", Reason: "is\nwrong"}, `flow[0] a: refused: x\ny: is\nwrong`},
+	} {
+		if c.report.Kind == chain.KindCustom {
+			c.report.Kind = chain.KindFlow
+		}
+		if got := c.report.String(); got != c.want {
+			t.Errorf("got  %q\nwant %q", got, c.want)
+		}
+	}
+}
+
 func TestClusterDefaults(t *testing.T) {
 	t.Parallel()
 	no, yes := false, true

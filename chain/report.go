@@ -3,6 +3,9 @@ package chain
 import (
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
 )
 
 // Verdict is what became of one rule when its list was loaded.
@@ -35,24 +38,47 @@ type RuleReport struct {
 	Resource string // "" where the rule has none
 	Verdict  Verdict
 	Member   string   // refused: the member at fault, "" if the rule as a whole is
-	Reason   string   // refused: why
+	Reason   string   // refused: why; duplicate: of which rule; disabled: why, if not by the rule itself
 	Warnings []string // things that are legal but probably not meant
 }
 
-// String returns "KIND[INDEX] RESOURCE: VERDICT", with member and reason where the rule was refused.
+// String returns one line, "KIND[INDEX] RESOURCE: VERDICT", and ": MEMBER: REASON" after it where the rule was refused.
+// A blank resource is "-"; what is not to be seen, such as a line break, is escaped as in Go source.
 func (r RuleReport) String() string {
-	resource := r.Resource
-	if resource == "" {
-		resource = "-"
+	resource := "-"
+	if strings.TrimSpace(r.Resource) != "" {
+		resource = visible(r.Resource)
 	}
 	line := fmt.Sprintf("%s[%d] %s: %s", r.Kind, r.Index, resource, r.Verdict)
+	if r.Verdict != Refused {
+		return line
+	}
 	if r.Member != "" {
-		line += ": " + r.Member
+		line += ": " + visible(r.Member)
 	}
 	if r.Reason != "" {
-		line += ": " + r.Reason
+		line += ": " + visible(r.Reason)
 	}
 	return line
+}
+
+// visible escapes the characters that are not graphic, and what is no UTF-8.
+func visible(text string) string {
+	if utf8.ValidString(text) && !strings.ContainsFunc(text, func(c rune) bool { return !strconv.IsGraphic(c) }) {
+		return text
+	}
+	var b strings.Builder
+	for len(text) > 0 {
+		c, size := utf8.DecodeRuneInString(text)
+		if c == utf8.RuneError && size == 1 || !strconv.IsGraphic(c) {
+			quoted := strconv.QuoteToGraphic(text[:size])
+			b.WriteString(quoted[1 : len(quoted)-1])
+		} else {
+			b.WriteString(text[:size])
+		}
+		text = text[size:]
+	}
+	return b.String()
 }
 
 // A Report tells what became of every rule of one load, in list order.

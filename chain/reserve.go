@@ -7,6 +7,7 @@ type way uint8
 
 const (
 	inBucket way = iota
+	moved        // in the bucket of a later time, once that begins
 	ahead        // in the bucket of a later time
 	afterGap     // noted as the first one after a gap, but not counted
 )
@@ -22,9 +23,11 @@ type place struct {
 func (p *place) undo(c *Context) {
 	switch p.way {
 	case inBucket:
-		p.window.Undo(p.at, c.Count)
+		p.window.Undo(p.at, c.Units())
 	case ahead:
-		p.window.AddAhead(p.at, -c.Count)
+		p.window.UndoAhead(p.at, c.Units())
+	case moved:
+		p.window.UndoMove(p.before, p.at, c.Units())
 	case afterGap:
 		p.window.UndoGap(c.Now, p.before)
 	}
@@ -66,7 +69,7 @@ func (c *Context) take(w *stat.Window, at, before int64, how way) {
 
 // ReserveWindow counts the call in the window if at most room is counted already.
 func (c *Context) ReserveWindow(w *stat.Window, room int64) bool {
-	bucket, ok := w.Reserve(c.Now, c.Count, room)
+	bucket, ok := w.Reserve(c.Now, c.Units(), room)
 	if ok {
 		c.take(w, bucket, 0, inBucket)
 	}
@@ -90,13 +93,24 @@ func (c *Context) ReserveGap(w *stat.Window, gap int64) bool {
 
 // OccupyWindow counts the call in a bucket yet to come and makes it wait, if that is less than timeout ns.
 func (c *Context) OccupyWindow(w *stat.Window, most float64, timeout int64) bool {
-	wait, ok := w.Occupy(c.Now, c.Count, most, timeout)
+	wait, ok := w.Occupy(c.Now, c.Units(), most, timeout)
 	if ok {
 		c.Wait(wait)
-		c.Borrow(c.Now + wait)
+		c.Borrow(max(c.borrow, c.Now+wait))
 		c.take(w, c.Now+wait, 0, ahead)
 	}
 	return ok
+}
+
+// MoveOn makes the places that the call took in the present, or in an earlier bucket to come, end with the bucket it
+// was admitted into: it runs then.
+func (c *Context) MoveOn() {
+	for i := range c.places.n {
+		if p := c.places.at(i); p.way != afterGap && p.at < c.borrow {
+			p.window.MoveOn(p.at, c.borrow, c.Units())
+			p.before, p.at, p.way = p.at, c.borrow, moved
+		}
+	}
 }
 
 // ReserveGate takes n permits if at most room are held. active returns the scope's calls in flight.
@@ -119,15 +133,15 @@ func (c *Context) Charge(x *stat.Exact, active func() int64) {
 	shaped, own, gate := x.Words()
 	if shaped != nil && !c.Counted(shaped) {
 		if c.borrow != 0 {
-			shaped.AddAhead(c.borrow, c.Count)
+			shaped.AddAhead(c.borrow, c.Units())
 			c.take(shaped, c.borrow, 0, ahead)
 		} else {
-			c.take(shaped, shaped.Add(c.Now, c.Count), 0, inBucket)
+			c.take(shaped, shaped.Add(c.Now, c.Units()), 0, inBucket)
 		}
 	}
 	for _, w := range own {
 		if !c.Counted(w) {
-			c.take(w, w.Add(c.Now, c.Count), 0, inBucket)
+			c.take(w, w.Add(c.Now, c.Units()), 0, inBucket)
 		}
 	}
 	if gate != nil && !c.Permitted(gate) {
@@ -141,3 +155,9 @@ func (c *Context) TakePermits() {
 		c.keep(c.Permits, c.Permits.Take(c.Count, c.Resource.Active))
 	}
 }
+
+// MostUnits bounds what one call adds to a counter, so that no sum overflows. Limits compare the call's real count.
+const MostUnits = 1 << 40
+
+// Units returns what the call adds to counters.
+func (c *Context) Units() int64 { return min(c.Count, MostUnits) }

@@ -1,6 +1,7 @@
 package circuitbreaker
 
 import (
+	"sync"
 	"sync/atomic"
 
 	"github.com/tidegate-go/tidegate/chain"
@@ -15,6 +16,9 @@ type Slot struct {
 	notify   func(Event)
 	now      func() int64
 	excluded atomic.Pointer[map[string]bool] // resources without default breakers
+
+	mu   sync.Mutex
+	gone []*Breaker // retired, their last events not delivered yet; guarded by mu
 }
 
 // definition stands for a rule for as long as equal rules stay loaded.
@@ -50,7 +54,7 @@ func (s *Slot) Checks(resource *stat.Resource) []chain.Bound {
 	next, gone := ruleset.Keep(kept, s.rulesFor(s.set.Known(), resource), func(b *bound) *Breaker {
 		return NewBreaker(b.Rule, resource.Name, s.notify)
 	})
-	retire(gone, len(next)+len(gone) > len(kept))
+	s.retire(gone, len(next)+len(gone) > len(kept))
 	if len(next) == 0 {
 		resource.Attach(s, nil)
 		return nil
@@ -70,13 +74,27 @@ func (s *Slot) Checks(resource *stat.Resource) []chain.Bound {
 }
 
 // retire ends breakers; replaced says that new ones came in their place.
-func retire(gone []*Breaker, replaced bool) {
+func (s *Slot) retire(gone []*Breaker, replaced bool) {
 	cause := CauseRuleRemoved
 	if replaced {
 		cause = CauseRuleChanged
 	}
 	for _, b := range gone {
-		b.Retire(cause)
+		b.retire(cause)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.gone = append(s.gone, gone...)
+}
+
+// Flush delivers the last events of breakers that Checks retired. No lock may be held.
+func (s *Slot) Flush() {
+	s.mu.Lock()
+	gone := s.gone
+	s.gone = nil
+	s.mu.Unlock()
+	for _, b := range gone {
+		b.events.flush()
 	}
 }
 
@@ -91,6 +109,17 @@ func (s *Slot) rulesFor(t *ruleset.Table[Rule, *definition], resource *stat.Reso
 		return nil
 	}
 	return t.Plain(DefaultResource)
+}
+
+// Busy says whether a breaker of the resource, also one whose kind is switched off, is not closed or has counted calls.
+func (s *Slot) Busy(resource *stat.Resource, now int64) bool {
+	kept, _ := resource.Attachment(s).(breakers)
+	for _, b := range kept {
+		if status := b.Status(now); status.State != Closed || status.Bad > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // Status returns the state of the resource's breakers at now, in the order of their rules.

@@ -32,11 +32,12 @@ func sentinelOnly() []string {
 	}
 }
 
-// readDialect reads an element of a list in which marker was found.
+// readDialect reads an element of a list in which marker was found. One that mixes the dialects has no warnings: in one
+// of the two they would be wrong.
 func readDialect[R any](element node, marker string, sentinel, golang reader[R]) (rule R, warnings []string, err error) {
 	if golang == nil {
-		rule, warnings, _ = sentinel(element.raw)
-		return rule, warnings, chain.Refuse(marker, "is a member of sentinel-golang's rules, which do not have this kind")
+		rule, _, _ = sentinel(element.raw)
+		return rule, nil, chain.Refuse(marker, "is a member of sentinel-golang's rules, which do not have this kind")
 	}
 	names := element.names()
 	if names == nil {
@@ -44,8 +45,8 @@ func readDialect[R any](element node, marker string, sentinel, golang reader[R])
 	}
 	for _, name := range sentinelOnly() {
 		if slices.Contains(names, name) {
-			rule, warnings, _ = sentinel(element.raw)
-			return rule, warnings, chain.Refuse(name, "is Sentinel's, while %s in this list is sentinel-golang's; use one of the two dialects", marker)
+			rule, _, _ = sentinel(element.raw)
+			return rule, nil, chain.Refuse(name, "is Sentinel's, while %s in this list is sentinel-golang's; use one of the two dialects", marker)
 		}
 	}
 	return golang(element.raw)

@@ -129,6 +129,7 @@ func golangSystem(raw []byte) (system.Rule, []string, error) {
 	o.Ignore("resource")
 	r := system.Rule{ID: c.ID, Disabled: c.Disabled(), Mode: c.Mode, Description: c.Description, Tags: c.Tags}
 	metric := choice(o, "metricType", 4)
+	unknown := o.Err() != nil
 	var limit float64
 	o.Float("triggerCount", &limit)
 	if limit < 0 {
@@ -150,6 +151,7 @@ func golangSystem(raw []byte) (system.Rule, []string, error) {
 	strategy := 0
 	o.Int("strategy", &strategy)
 	switch bbr := strategy == 1; {
+	case unknown:
 	case metric == 0 && !bbr:
 		o.Warn("strategy %d: a load limit always looks at the capacity measured so far (BBR) before it refuses", strategy)
 	case metric == 4 && bbr:

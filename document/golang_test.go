@@ -145,6 +145,21 @@ func TestGolangDialectRefusals(t *testing.T) {
 	}
 }
 
+// A refusal that says what is wrong stands without warnings that say something else.
+func TestGolangRefusalsWithoutWarnings(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		`[{"resource":"r","threshold":1,"count":1}]`, `[{"metricType":9,"triggerCount":1}]`, `[{"metricType":9,"triggerCount":1,"strategy":1}]`,
+		`{"authorityRules":[{"resource":"r","limitApp":"a","threshold":1}]}`,
+	} {
+		for _, r := range parse(t, text).Check().Rules {
+			if r.Verdict != chain.Refused || len(r.Warnings) > 0 {
+				t.Errorf("%s: %v, warnings %q", text, r, r.Warnings)
+			}
+		}
+	}
+}
+
 func TestGolangDialectWarnings(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

@@ -35,9 +35,9 @@ func (JSON) ParseArray(kind chain.Kind, content []byte) (*Document, error) {
 // Option is a setting of a Loader.
 type Option func(*Loader)
 
-// WithKind says that the text is an array of rules of that kind: an object is then an error. Without it the first good
-// text decides whether the loader is for the single document or for an array and of which kind.
-func WithKind(kind chain.Kind) Option { return func(l *Loader) { l.kind, l.form = kind, formArray } }
+// WithKind says that the text is an array of rules of that kind: an object is then an error. Without it each text is the
+// single document or an array whose kind its members tell, whatever the text before was.
+func WithKind(kind chain.Kind) Option { return func(l *Loader) { l.fixed = kind } }
 
 // WithFormat reads texts of another notation than JSON.
 func WithFormat(f Format) Option { return func(l *Loader) { l.format = f } }
@@ -55,27 +55,16 @@ type Loader struct {
 	target target
 	source string
 	format Format
+	fixed  chain.Kind // of arrays, the only form; KindCustom: any form, any kind
 	strict bool
 	now    func() time.Time
 
 	mu     sync.Mutex
-	kind   chain.Kind  // of an array, once it is known; guarded by mu
-	form   form        // guarded by mu
 	text   []byte      // what is in force; nil: nothing; guarded by mu
 	own    ownSwitches // guarded by mu
 	status Status      // guarded by mu
 	partly error       // what was wrong with the text in force; guarded by mu
 }
-
-// form is what a loader is for: once a good text came, another form is an error, so that a stray {} or [] cannot
-// remove rules.
-type form uint8
-
-const (
-	formOpen form = iota
-	formSingle
-	formArray
-)
 
 // NewLoader returns a loader that puts texts into force on the engine, nil meaning the default engine, under the
 // source's name. Documents of several sources are merged in the order of their names; the name "" is that of rules
@@ -95,7 +84,8 @@ func newLoader(t target, source string, opts ...Option) *Loader {
 	return l
 }
 
-// Update puts a text into force. An unreadable one is refused and changes nothing. One that is wrong in parts is in
+// Update puts a text into force in place of all that the loader put into force before: rules of kinds that it does not
+// have are removed. An unreadable one is refused and changes nothing. One that is wrong in parts is in
 // force but for these, and the error is then a *datasource.PartialError. The text that is in force already is a no-op
 // with the same result. The context is not used.
 func (l *Loader) Update(_ context.Context, content []byte) error {
@@ -113,36 +103,12 @@ func (l *Loader) Update(_ context.Context, content []byte) error {
 		l.status.LastError, l.status.LastErrorTime = err, l.now()
 		return err
 	}
-	l.form = formSingle
-	if d.Array {
-		l.form = formArray
-		if l.kind == chain.KindCustom {
-			l.kind = d.Kind
-		}
-	}
 	l.text = slices.Clone(content)
 	if l.text == nil {
 		l.text = []byte{}
 	}
 	l.put(d)
 	return l.partly
-}
-
-// read parses a text of the form that the loader is for. The caller holds mu.
-func (l *Loader) read(content []byte) (*Document, error) {
-	if l.form == formArray && l.kind != chain.KindCustom {
-		return l.format.ParseArray(l.kind, content)
-	}
-	d, err := l.format.Parse(content)
-	switch {
-	case err != nil:
-		return nil, err
-	case l.form == formSingle && d.Array:
-		return nil, &Error{Index: -1, Reason: "must be an object as before, not an array"}
-	case l.form == formArray && !d.Array:
-		return nil, &Error{Index: -1, Reason: "must be an array as before, not an object"}
-	}
-	return d, nil
 }
 
 // put applies a document and keeps its status. The caller holds mu.

@@ -156,23 +156,84 @@ func TestListSources(t *testing.T) {
 	}
 }
 
-func TestFormIsKept(t *testing.T) {
+// Each text is read for what it is, and replaces all that the source supplied.
+func TestFormAndKindMayChange(t *testing.T) {
 	t.Parallel()
 	r, newLoader := document.NewRecorder()
 	l := newLoader("a")
-	update(t, l, `{"flowRules":[{"resource":"a"}]}`)
-	for _, bad := range []string{"[]", "null", `[{"resource":"b"}]`} {
-		refused(t, l, bad)
-	}
-	if n := len(r.Flow.Rules()); n != 1 {
-		t.Errorf("%d rules in force, want 1", n)
-	}
-	// a member that means another kind does not turn a list of flow rules into one of system rules
-	list := newLoader("b")
-	update(t, list, `[{"resource":"b"}]`)
+	other := newLoader("b")
+	update(t, other, `[{"resource":"other"}]`)
 	r.Take()
-	update(t, list, `[{"resource":"b","qps":5}]`)
-	calls(t, r, "load flow 1")
+	for _, step := range []struct {
+		text string
+		want []string
+	}{
+		{`[]`, nil},
+		{`[{"resource":"a"}]`, []string{"load flow 1"}},
+		{`[{"resource":"a","timeWindow":1}]`, []string{"load flow 0", "load degrade 1"}},
+		{`{"sentinelEnabled":false,"systemRules":[{"qps":1}]}`, []string{"enabled=false", "load flow 0", "load degrade 0", "load system 1"}},
+		{`[{"resource":"a"},{"resource":"b"}]`, []string{"load flow 2", "load system 0", "enabled=true"}},
+		{`{"flowRules":[{"resource":"a"}]}`, []string{"load flow 1"}},
+		{`[]`, []string{"load flow 0"}},
+		{`[{"qps":5}]`, []string{"load flow 0", "load system 1"}},
+		{`null`, []string{"load flow 0", "load system 0"}},
+		{`{"flowRules":null}`, []string{"load flow 0"}},
+	} {
+		update(t, l, step.text)
+		if got := r.Take(); !slices.Equal(slices.DeleteFunc(got, isOther), slices.DeleteFunc(step.want, isOther)) {
+			t.Errorf("%s: did %q, want %q", step.text, got, step.want)
+		}
+		if got := r.Flow.Rules(); got[len(got)-1].Resource != "other" {
+			t.Errorf("%s: the other source's rule is gone: %+v", step.text, got)
+		}
+	}
+}
+
+// isOther picks out the calls that the other source's rule makes visible.
+func isOther(call string) bool { return call == "load flow 0" }
+
+// What is probably not meant to replace the rules in force does not.
+func TestRulesAreNotDroppedByAccident(t *testing.T) {
+	t.Parallel()
+	const flows, single = `[{"resource":"a"}]`, `{"flowRules":[{"resource":"a"}]}`
+	for _, c := range []struct{ before, text, reason string }{
+		{flows, `{}`, "no member of a rule document"},
+		{flows, `{"resource":"b"}`, "no member of a rule document"},
+		{flows, `5`, "must be an object or an array, not the number 5"},
+		{flows, `"x"`, "must be an object or an array, not a string"},
+		{flows, `<html>`, "not JSON"},
+		{flows, `[{"resource":"a","timeWindow":"x"}]`, "line 1, column 2: by its members an array of degrade rules, none of which is valid, after an array of flow rules"},
+		{flows, `[{"resource":"b","timeWindow":1},{"resource":"a"}]`, "line 1, column 34: flow and degrade rules in one array"},
+		{single, `null`, "must be an object or an array, not null"},
+		{single, `{"resource":"b"}`, "no member of a rule document"},
+		{single, `[{"count":1}]`, "by its members an array of flow rules, none of which is valid, after a single document"},
+	} {
+		r, newLoader := document.NewRecorder()
+		l := newLoader("a")
+		update(t, l, c.before)
+		refused(t, l, c.text)
+		if err := l.Status().LastError; err == nil || !strings.Contains(err.Error(), c.reason) {
+			t.Errorf("%s after %s: %v, want %q", c.text, c.before, err, c.reason)
+		}
+		if n := len(r.Flow.Rules()); n != 1 {
+			t.Errorf("%s after %s: %d rules in force, want the last one", c.text, c.before, n)
+		}
+		update(t, l, `[{"resource":"a"},{"resource":"b"}]`)
+	}
+	r, newLoader := document.NewRecorder()
+	l := newLoader("a")
+	refused(t, l, "null")
+	update(t, l, flows)
+	partly(t, l, `[{"resource":"a","timeWindow":1},{"resource":"b","timeWindow":0}]`, "timeWindow")
+	if n := len(r.Flow.Rules()); n != 0 {
+		t.Errorf("%d flow rules in force after a list of degrade rules with a bad one", n)
+	}
+	strict := newLoader("b", document.Strict())
+	update(t, strict, flows)
+	refused(t, strict, `[{"resource":"a","timeWindow":1},{"resource":"b","timeWindow":0}]`)
+	if n := len(r.Flow.Rules()); n != 1 {
+		t.Errorf("strict: %d flow rules in force, want the last one", n)
+	}
 }
 
 func TestSourcesAreMerged(t *testing.T) {

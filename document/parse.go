@@ -74,7 +74,7 @@ func (p *parser) array(root node, kind chain.Kind, fixed bool) (*Document, error
 	if !fixed && len(elements) > 0 {
 		kind = detect(elements)
 	}
-	p.doc.Array, p.doc.Kind = true, kind
+	p.doc.Array, p.doc.Kind, p.doc.null = true, kind, root.isNull()
 	if fixed || len(elements) > 0 {
 		if !p.section("", kind, elements) {
 			return nil, &Error{Index: -1, Reason: fmt.Sprintf("there are no arrays of %v rules", kind), At: p.text.locate(root.offset)}
@@ -97,6 +97,10 @@ func (p *parser) single(root node) {
 		if seen[m.name] == i {
 			p.member(m)
 		}
+	}
+	p.doc.known = len(p.doc.extra) < len(seen)
+	if on := p.doc.Enabled; on != nil && !*on {
+		p.doc.Warnings = append(p.doc.Warnings, "sentinelEnabled is false: no rule refuses anything while it is")
 	}
 }
 

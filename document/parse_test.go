@@ -51,7 +51,7 @@ param[0] getUser: loaded
 flow[0] GET:/orders/{id}: loaded
 isolation[0] db: loaded
 degrade[0] callStock: loaded
-authority[0] admin: disabled: rules of this kind are switched off
+authority[0] admin: disabled
 system[0] -: loaded
 `
 	if got := lines(d.Check()); got != want {
@@ -78,7 +78,7 @@ func TestVerdicts(t *testing.T) {
 	d := parse(t, `[{"resource":"a","count":1},{"resource":"a","count":1,"id":4},{"resource":"b","mode":"observe"},{"resource":"c","enabled":false},
 		{"resource":"d","mode":"off"},{"resource":"e","grade":7},null,{"count":1}]`)
 	const want = `flow[0] a: loaded
-flow[1] a: duplicate: rule 0 comes first
+flow[1] a: duplicate
 flow[2] b: observed
 flow[3] c: disabled
 flow[4] d: disabled
@@ -194,6 +194,9 @@ func TestSwitchForms(t *testing.T) {
 		d := parse(t, `{"sentinelEnabled":`+text+`}`)
 		if d.Enabled == nil || *d.Enabled != want || len(d.Errors) > 0 {
 			t.Errorf("%s: %v %v, want %v", text, d.Enabled, d.Errors, want)
+		}
+		if off := strings.Contains(strings.Join(d.Warnings, "\n"), "no rule refuses anything"); off == want {
+			t.Errorf("%s: warnings %q", text, d.Warnings)
 		}
 	}
 	for _, text := range []string{`"yes"`, "2", "1.0", "[]", `"TRUE"`} {

@@ -23,6 +23,7 @@ type check struct {
 	adaptive bool    // it does
 	plain    bool    // a fixed QPS limit of at least one, of the whole resource, that this check reserves
 	room     int64   // plain: the largest total that lets one more unit in
+	interval int64   // plain: of the window that room is for, ns
 	ownLen   int64   // bucket of the rule's own window, ns; 0: the resource's window
 	ownCount int64
 	last     atomic.Pointer[scope] // what refused last, for Explain
@@ -45,7 +46,8 @@ func (k *check) simplify() {
 	r := &k.rule
 	k.plain = k.alone() && !k.pass && !k.block && !k.adaptive && k.app == "default" && r.Grade == GradeQPS &&
 		r.Strategy == StrategyDirect && r.ControlBehavior == Reject && (k.count >= 1 || k.count == 0) && k.ownLen == 0
-	k.room = chain.Room(k.count, 1, k.slot.settings.Scope.Shape().Seconds())
+	shape := k.slot.settings.Scope.Shape()
+	k.room, k.interval = chain.Room(k.count, 1, shape.Seconds()), int64(shape.Interval())
 }
 
 // alone says that no other rule of the resource can count a call in the resource's window.
@@ -77,11 +79,13 @@ func (k *check) fallBack() {
 // Check decides about a call.
 func (k *check) Check(c *chain.Context) *chain.BlockError {
 	if k.plain && c.Count == 1 && !c.Prioritized {
-		if c.ReserveWindow(c.Resource.Window(c.Now), k.room) {
-			return nil
+		if w := c.Resource.Window(c.Now); w.Interval() == k.interval { // else the window has just been changed
+			if c.ReserveWindow(w, k.room) {
+				return nil
+			}
+			k.remember(scope{resource: c.Resource})
+			return k.err
 		}
-		k.remember(scope{resource: c.Resource})
-		return k.err
 	}
 	return k.decide(c)
 }
@@ -167,7 +171,7 @@ func (k *check) admitReject(c *chain.Context, s scope, count float64) bool {
 	switch {
 	case s.related || !k.reserves || c.Counted(w):
 		total := w.Total(c.Now)
-		if c.Counted(w) && !s.related {
+		if c.Counted(w) {
 			total -= c.Count
 		}
 		return total <= room || !k.reserves && k.mayBorrow(c)

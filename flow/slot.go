@@ -41,8 +41,11 @@ func (s *Slot) Set() *ruleset.Set[Rule, *shaper] { return s.set }
 
 func (s *Slot) related(name string) *stat.Resource { return s.settings.Related(name) }
 
+// NamesEntrance says whether a chain rule names the entrance.
+func (s *Slot) NamesEntrance(name string) bool { return s.derive().chains[name] }
+
 // NeedsMemory says whether a rule in force follows the memory in use.
-func (s *Slot) NeedsMemory() bool { return s.derive().memory }
+func (s *Slot) NeedsMemory() bool { return s.derive().memory && len(s.set.Table().All()) > 0 }
 
 // Checks returns a check for each rule that applies to the resource: rules without cluster mode first and, within
 // each part, those for named origins before those for all.
@@ -62,7 +65,7 @@ func (s *Slot) Checks(resource *stat.Resource) []chain.Bound {
 	for _, k := range p.checks {
 		k.simplify()
 	}
-	s.keepWords(resource, p)
+	s.keepWords(resource)
 	return checks
 }
 
@@ -80,17 +83,18 @@ func rank(r Rule) int {
 }
 
 // keepWords drops the exact words of the resource that no rule asks for any more.
-func (s *Slot) keepWords(resource *stat.Resource, p *peers) {
+// While the kind is switched off they stay.
+func (s *Slot) keepWords(resource *stat.Resource) {
 	var whole, context, origin stat.Need
-	for _, k := range p.checks {
+	for _, b := range s.set.Known().Applying(resource.RuleName, resource.Shared) {
 		need := &whole
 		switch {
-		case k.rule.Strategy == StrategyChain:
+		case b.Rule.Strategy == StrategyChain:
 			need = &context
-		case k.app != "default":
+		case b.Rule.Origin() != "default":
 			need = &origin
 		}
-		if k.rule.Grade == GradeConcurrency {
+		if b.Rule.Grade == GradeConcurrency {
 			need.Gate = true
 		} else {
 			need.Window = true
@@ -107,27 +111,41 @@ func (s *Slot) keepWords(resource *stat.Resource, p *peers) {
 type derived struct {
 	of      *ruleset.Table[Rule, *shaper]
 	own     map[[2]int64]bool // length and number of buckets of rules' own windows
+	chains  map[string]bool   // entrances that chain rules name
 	related map[string]bool   // resources that relate rules read
 	memory  bool              // a rule follows memory
 }
 
 func (s *Slot) derive() *derived {
-	table := s.set.Table()
+	table := s.set.Known()
 	if d := s.derived.Load(); d != nil && d.of == table {
 		return d
 	}
-	d := &derived{of: table, own: map[[2]int64]bool{}, related: map[string]bool{}}
+	d := &derived{of: table, own: map[[2]int64]bool{}, related: map[string]bool{}, chains: map[string]bool{}}
 	for _, b := range table.All() {
 		if interval, buckets := b.Rule.Window(); buckets > 0 {
 			d.own[[2]int64{int64(interval) / int64(buckets), int64(buckets)}] = true
 		}
 		d.memory = d.memory || b.Rule.MemoryAdaptive()
+		if b.Rule.Strategy == StrategyChain {
+			d.chains[b.Rule.RefResource] = true
+		}
 		if b.Rule.Strategy == StrategyRelate {
 			d.related[b.Rule.RefResource] = true
 		}
 	}
 	s.derived.Store(d)
 	return d
+}
+
+// Names says whether a rule of the resource names the origin.
+func (s *Slot) Names(resource *stat.Resource, origin string) bool {
+	for _, b := range s.set.Table().Applying(resource.RuleName, resource.Shared) {
+		if b.Rule.Origin() == origin {
+			return true
+		}
+	}
+	return false
 }
 
 // peers are the checks of one resource.

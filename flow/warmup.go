@@ -23,6 +23,7 @@ type warmUp struct {
 
 func newWarmUp(count float64, period, factor int) *warmUp {
 	w := &warmUp{count: count, factor: int64(factor)}
+	w.filled.Store(math.MinInt64 / 2) // the first call finds it cold, whatever the time
 	tokens := float64(period) * count
 	w.warning = chain.Clamp(tokens) / (w.factor - 1)
 	w.most = w.warning + chain.Clamp(2*tokens/(1+float64(factor)))

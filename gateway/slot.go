@@ -55,6 +55,15 @@ func (s *Slot) Checks(resource *stat.Resource) []chain.Bound {
 	return checks
 }
 
+// Memory returns for how long after its last call, in ns, what rules know of the resource may still refuse one.
+func (s *Slot) Memory(resource *stat.Resource) (longest int64) {
+	kept, _ := resource.Attachment(s).(controllers)
+	for _, c := range kept {
+		longest = max(longest, c.Memory())
+	}
+	return longest
+}
+
 // asParam is the conversion of Sentinel's GatewayRuleConverter.
 func asParam(r Rule) hotspot.Rule {
 	position := 0

@@ -14,6 +14,7 @@ type Controller struct {
 	items    map[Key]*limit // never changed
 	way      way
 	queueing int64 // ns; throttling: a wait must be below it
+	duration int64 // ns; what the count is for
 	table    table
 	skipped  atomic.Uint64 // behind the table's padding: not beside what every call reads
 }
@@ -54,6 +55,7 @@ func New(rule Rule) *Controller {
 		base:     newLimit(rule.Count, &rule),
 		items:    itemLimits(&rule),
 		queueing: satMul(max(0, rule.MaxQueueingTimeMs), nsPerMs),
+		duration: int64(rule.Duration()),
 	}
 	capacity := rule.Capacity()
 	switch {
@@ -75,6 +77,18 @@ func (c *Controller) Threshold(key Key) float64 {
 		return l.count
 	}
 	return c.base.count
+}
+
+// Memory returns for how long after a value's last call, in ns, its state may still refuse one; 0 without any value.
+func (c *Controller) Memory() int64 {
+	if c.Len() == 0 {
+		return 0
+	}
+	memory := satAdd(c.duration, c.queueing)
+	if c.base.count > 0 && c.base.count < 1 { // one call per duration/count
+		memory = satAdd(memory, clampInt(float64(c.duration)/c.base.count))
+	}
+	return memory
 }
 
 // Capacity returns how many values the controller keeps at most, not counting values in flight.

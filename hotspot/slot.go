@@ -67,6 +67,15 @@ func (s *Slot) Checks(resource *stat.Resource) []chain.Bound {
 	return checks
 }
 
+// Memory returns for how long after its last call, in ns, what rules know of the resource's values may still refuse one.
+func (s *Slot) Memory(resource *stat.Resource) (longest int64) {
+	kept, _ := resource.Attachment(s).(tables)
+	for _, t := range kept {
+		longest = max(longest, t.controller.Memory())
+	}
+	return longest
+}
+
 // Status is what a rule knows of a resource's values.
 type Status struct {
 	Rule    Rule

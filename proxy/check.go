@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/tidegate-go/tidegate/adapter/tidehttp"
 	"github.com/tidegate-go/tidegate/stat"
 )
 
@@ -115,17 +114,14 @@ func (c *Config) checkCaller(p *problems) {
 	switch {
 	case given > 1:
 		p.add("origin", "must have one of header, clientIP and tls, not %d", given)
+	case c.Origin.Header != "" && !isToken(c.Origin.Header):
+		p.add("origin.header", "%q is no name of a header", c.Origin.Header)
 	case c.Origin.TLS != "" && c.Origin.TLS != "subject" && c.Origin.TLS != "name":
 		p.add("origin.tls", "must be subject or name, not %q", c.Origin.TLS)
 	case c.Origin.TLS != "" && (c.TLS == nil || c.TLS.ClientCA == ""):
 		p.add("origin.tls", "needs tls.clientCA, without which clients show no certificate")
 	}
-	for i, text := range c.Args {
-		at := fmt.Sprintf("args[%d]", i)
-		if _, err := tidehttp.ParseArg(text); err != nil && !p.about(at) {
-			p.add(at, "%v", err)
-		}
-	}
+	c.checkArgs(p)
 	for i, text := range c.TrustedProxies {
 		at := fmt.Sprintf("trustedProxies[%d]", i)
 		if _, err := parseNetwork(text); err != nil && !p.about(at) {
@@ -179,13 +175,15 @@ func (c *Config) checkEngine(p *problems) {
 		return
 	}
 	interval, buckets := e.window()
-	switch _, err := stat.NewShape(interval, buckets); {
-	case err != nil && buckets < 1:
+	if buckets < 1 {
 		p.add("engine.buckets", "must be at least 1, not %d", buckets)
-	case err != nil:
+	}
+	if interval <= 0 {
+		p.add("engine.interval", "must be above 0, not %v", interval)
+	} else if _, err := stat.NewShape(interval, max(buckets, 1)); err != nil {
 		p.add("engine.interval", "%v", err)
 	}
-	if d := e.OccupyTimeout; d != nil && (*d < 0 || time.Duration(*d) > interval) {
+	if d := e.OccupyTimeout; d != nil && interval > 0 && (*d < 0 || time.Duration(*d) > interval) {
 		p.add("engine.occupyTimeout", "must be from 0 to the interval of %v, not %v", interval, time.Duration(*d))
 	}
 	if n := e.ColdFactor; n != nil && *n < 2 {

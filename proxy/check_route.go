@@ -1,9 +1,11 @@
 package proxy
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/tidegate-go/tidegate/adapter/tidehttp"
@@ -16,7 +18,7 @@ func (c *Config) checkRoutes(p *problems) {
 	mux := http.NewServeMux()
 	for i := range c.Routes {
 		r, at := &c.Routes[i], fmt.Sprintf("routes[%d]", i)
-		r.checkPattern(p, at, mux)
+		r.checkPattern(p, at, mux, c.Routes[:i])
 		r.checkUpstream(p, at+".upstream", c.Upstreams)
 		if r.StripPrefix != "" && (r.StripPrefix[0] != '/' || strings.HasSuffix(r.StripPrefix, "/")) {
 			p.add(at+".stripPrefix", "must begin with / and not end with it, not %q", r.StripPrefix)
@@ -28,7 +30,8 @@ func (c *Config) checkRoutes(p *problems) {
 	}
 }
 
-func (r *Route) checkPattern(p *problems, at string, mux *http.ServeMux) {
+// checkPattern checks the pattern beside those of the routes before it.
+func (r *Route) checkPattern(p *problems, at string, mux *http.ServeMux, before []Route) {
 	switch {
 	case p.about(at+".pattern") || p.about(at+".method"):
 	case r.Pattern == "":
@@ -39,9 +42,29 @@ func (r *Route) checkPattern(p *problems, at string, mux *http.ServeMux) {
 		p.add(at+".method", "must be a method of HTTP in upper case, not %q", r.Method)
 	default:
 		if err := register(mux, r.text(), http.NotFoundHandler()); err != nil {
-			p.add(at+".pattern", "%v", err)
+			p.add(at+".pattern", "%v", named(err, before))
 		}
 	}
+}
+
+// named gives the other pattern of a conflict the place of its route.
+func named(err error, before []Route) error {
+	conflict, ok := errors.AsType[*conflictError](err)
+	if !ok {
+		return err
+	}
+	at := slices.IndexFunc(before, func(r Route) bool { return r.text() == conflict.other })
+	if at < 0 {
+		return err
+	}
+	return fmt.Errorf("%q conflicts with %q of routes[%d]: %s", conflict.pattern, conflict.other, at, conflict.reason)
+}
+
+// conflictError says that two patterns cannot stand beside each other.
+type conflictError struct{ pattern, other, reason string }
+
+func (e *conflictError) Error() string {
+	return fmt.Sprintf("%q conflicts with %q: %s", e.pattern, e.other, e.reason)
 }
 
 // text returns the route's pattern with its method.
@@ -56,24 +79,45 @@ func (r *Route) text() string {
 func register(mux *http.ServeMux, pattern string, h http.Handler) (err error) {
 	defer func() {
 		if problem := recover(); problem != nil {
-			text, _, _ := strings.Cut(fmt.Sprint(problem), " (registered at")
-			err = fmt.Errorf("%q is no good: %s", pattern, strings.ReplaceAll(text, "\n", " "))
+			err = patternError(pattern, fmt.Sprint(problem))
 		}
 	}()
 	mux.Handle(pattern, h)
 	return nil
 }
 
+// patternError reads what the mux says: of a conflict
+//
+//	pattern "A" (registered at FILE:LINE) conflicts with pattern "B" (registered at FILE:LINE):
+//	REASON
+func patternError(pattern, text string) error {
+	if _, rest, found := strings.Cut(text, " conflicts with pattern "); found {
+		quoted, rest, _ := strings.Cut(rest, " (registered at ")
+		_, reason, _ := strings.Cut(rest, "\n")
+		if other, err := strconv.Unquote(quoted); err == nil {
+			return &conflictError{pattern, other, strings.Join(strings.Fields(reason), " ")}
+		}
+	}
+	text, _, _ = strings.Cut(text, " (registered at")
+	return fmt.Errorf("%q is no good: %s", pattern, strings.ReplaceAll(text, "\n", " "))
+}
+
 func (r *Route) checkUpstream(p *problems, at string, upstreams []Upstream) {
-	known := make([]string, len(upstreams))
+	var known []string
 	for i := range upstreams {
-		known[i] = upstreams[i].Name
+		if name := upstreams[i].Name; name != "" && !slices.Contains(known, name) {
+			known = append(known, name)
+		}
+	}
+	there := "none has a name"
+	if len(known) > 0 {
+		there = "there is " + strings.Join(known, ", ")
 	}
 	switch {
 	case p.about(at):
 	case r.Upstream == "":
-		p.add(at, "is missing; there is %s", strings.Join(known, ", "))
+		p.add(at, "is missing; %s", there)
 	case !slices.Contains(known, r.Upstream):
-		p.add(at, "there is no upstream %q; there is %s", r.Upstream, strings.Join(known, ", "))
+		p.add(at, "there is no upstream %q; %s", r.Upstream, there)
 	}
 }

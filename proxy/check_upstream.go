@@ -89,8 +89,9 @@ func (h *Health) check(p *problems, at string) {
 	}
 	checkTime(p, at+".check", h.Check)
 	for i, status := range h.Statuses {
-		if status < 100 || status > 599 {
-			p.add(fmt.Sprintf("%s.statuses[%d]", at, i), "must be a status from 100 to 599, not %d", status)
+		member := fmt.Sprintf("%s.statuses[%d]", at, i)
+		if (status < 100 || status > 599) && !p.about(member) {
+			p.add(member, "must be a status from 100 to 599, not %d", status)
 		}
 	}
 }

@@ -8,7 +8,10 @@ import (
 	"os"
 	"regexp"
 	"strconv"
+	"strings"
 
+	"github.com/tidegate-go/tidegate/document"
+	docyaml "github.com/tidegate-go/tidegate/document/yaml"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -35,7 +38,7 @@ func parse(file string, content []byte) (*Config, error) {
 		}
 	}
 	if err != nil {
-		line, reason := syntaxError(err)
+		line, reason := syntaxError(content, err)
 		p.addAt(line, "", "%s", reason)
 		return nil, p.err()
 	}
@@ -68,7 +71,11 @@ func parseYAML(content []byte) (*yaml.Node, error) {
 	return root.Content[0], nil
 }
 
-func syntaxError(err error) (line int, reason string) {
+func syntaxError(content []byte, err error) (line int, reason string) {
+	_, _, again := docyaml.ToJSON(content) // it corrects the line
+	if at, ok := errors.AsType[*document.Error](again); ok && at.At.Line > 0 && strings.HasPrefix(at.Reason, "not YAML") {
+		return at.At.Line, at.Reason
+	}
 	if found := regexp.MustCompile(`^yaml: line (\d+): (.*)`).FindStringSubmatch(err.Error()); found != nil {
 		line, _ = strconv.Atoi(found[1])
 		return line, "not YAML: " + found[2]

@@ -92,9 +92,10 @@ func TestLoadMistakes(t *testing.T) {
 		"empty": {"", []string{
 			"1: listen: is missing", "1: upstreams: is missing", "1: routes: is missing",
 		}},
-		"not a mapping": {"[1]", []string{"1: must be members"}},
-		"not YAML":      {"listen: 'x\n", []string{"2: not YAML"}},
-		"two documents": {good + "---\nlisten: x\n", []string{"4: not YAML: there is a second document"}},
+		"not a mapping":       {"[1]", []string{"1: must be members"}},
+		"not YAML":            {"listen: 'x\n", []string{"1: not YAML"}},
+		"not YAML in a block": {good + "limits:\n  body: 1\n header: 1\n", []string{"6: not YAML"}},
+		"two documents":       {good + "---\nlisten: x\n", []string{"4: not YAML: there is a second document"}},
 		"several": {"listen: here\nlisten: again\nupstreams:\n- name: a\n  urls: []\n- name: a\n  urls: [ftp://h, 'http://h?q', 'http://h:99999', 7]\n" +
 			"  colour: red\nroutes:\n- pattern: /{x\n  upstream: b\n- {upstream: a, pattern: [1]}\nextra: 1\n", []string{
 			"1: listen: must be host:port",
@@ -118,11 +119,28 @@ func TestLoadMistakes(t *testing.T) {
 		}},
 		"conflict": {
 			"listen: :0\nupstreams: [{name: a, urls: [http://h:1]}]\nroutes:\n- {pattern: \"/a/{x}\", upstream: a}\n- {pattern: \"/{y}/b\", upstream: a}\n- {pattern: \"GET /z\", method: GET, upstream: a}\n- {pattern: /m, method: get, upstream: a}\n",
-			[]string{"5: routes[1].pattern: ", "6: routes[2].pattern: has a method already", "7: routes[3].method: must be a method"},
+			[]string{"5: routes[1].pattern: \"/{y}/b\" conflicts with \"/a/{x}\" of routes[0]: /{y}/b and /a/{x} both match some paths", "6: routes[2].pattern: has a method already", "7: routes[3].method: must be a method"},
 		},
-		"rules": {good + "rules:\n- absent.json\n- bad.json\n- good.json\n- ./good.json\n- bad.yaml\n", []string{
-			"5: rules[0]: ", "6: rules[1]: ", "8: rules[3]: ./good.json is rules[2]", "9: rules[4]: ",
+		"rules": {good + "rules:\n- absent.json\n- bad.json\n- good.json\n- ./good.json\n- bad.yaml\n- block.yaml\n", []string{
+			"5: rules[0]: ", "6: rules[1]: ", "8: rules[3]: ./good.json is rules[2]", "9: rules[4]: ", "10: rules[5]: ",
 		}},
+		"same route": {
+			"listen: :0\nupstreams: [{name: shop, urls: [http://h:1]}, {urls: [http://h:1]}, {name: shop, urls: [http://h:1]}]\nroutes:\n- {pattern: /a, method: GET, upstream: nope}\n- {pattern: GET /a, upstream: shop}\n",
+			[]string{"2: upstreams[1].name", "2: upstreams[2].name", "4: routes[0].upstream: there is no upstream \"nope\"; there is shop\n", "5: routes[1].pattern: \"GET /a\" conflicts with \"GET /a\" of routes[0]: "},
+		},
+		"args": {good + "args:\n- query:a\n- id\n- header:a b\n- cookie:a=b\n- header:x-a\n- header:X-A\n- query:a\n- ip\norigin: {header: 'X A'}\n", []string{
+			"6: args[1]: no route's pattern has a wildcard, so there is none named \"id\"", "7: args[2]: \"a b\" is no name of a header", "8: args[3]: \"a=b\" is no name of a cookie",
+			"10: args[5]: header:X-A is args[4] already", "11: args[6]: query:a is args[0] already", "13: origin.header: \"X A\" is no name",
+		}},
+		"wildcards": {
+			"listen: :0\nupstreams: [{name: a, urls: [http://h:1]}]\nroutes: [{pattern: '/{x}/{y...}', upstream: a}, {pattern: '/z/{$}', upstream: a}]\nargs: [y, z, x]\n",
+			[]string{"4: args[1]: no route's pattern has a wildcard named \"z\"; there is x, y"},
+		},
+		"no window": {good + "engine: {interval: 0s, buckets: 0, occupyTimeout: 1s}\n", []string{"4: engine.buckets: must be at least 1", "4: engine.interval: must be above 0"}},
+		"statuses": {
+			"listen: :0\nupstreams:\n- name: a\n  urls: [http://h:1]\n  health:\n    statuses: [99, abc, 503]\nroutes: [{pattern: /, upstream: a}]\n",
+			[]string{"6: upstreams[0].health.statuses[0]: must be a status", "6: upstreams[0].health.statuses[1]: must be a whole number"},
+		},
 		"caller": {good + "origin: {header: X, clientIP: true}\nargs: [body:x]\ntrustedProxies: [10.0.0.0/99]\n", []string{
 			"4: origin: must have one of", "5: args[0]: unknown source", "6: trustedProxies[0]: must be a network",
 		}},
@@ -138,7 +156,7 @@ func TestLoadMistakes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			dir := write(t, map[string]string{"g.yaml": c.text, "bad.json": "{", "good.json": "[]", "bad.yaml": "- a: [\n"})
+			dir := write(t, map[string]string{"g.yaml": c.text, "bad.json": "{", "good.json": "[]", "bad.yaml": "- a: [\n", "block.yaml": "- a: 1\n  b: 1\n c: 1\n"})
 			file := filepath.Join(dir, "g.yaml")
 			_, err := proxy.Load(file)
 			if _, ok := errors.AsType[*proxy.ConfigError](err); !ok {
@@ -148,7 +166,7 @@ func TestLoadMistakes(t *testing.T) {
 			for _, want := range c.want {
 				found := false
 				for _, line := range lines {
-					found = found || strings.HasPrefix(line, file+":"+want)
+					found = found || strings.HasPrefix(line+"\n", file+":"+want)
 				}
 				if !found {
 					t.Errorf("no mistake %q in\n%v", want, err)

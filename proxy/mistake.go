@@ -120,3 +120,13 @@ func (p *problems) about(member string) bool {
 	}
 	return p.broken[""]
 }
+
+// within reports whether the member, or something that belongs to it, could not be read.
+func (p *problems) within(member string) bool {
+	for broken := range p.broken {
+		if broken == "" || strings.HasPrefix(broken, member) {
+			return true
+		}
+	}
+	return false
+}

@@ -6,9 +6,9 @@ import (
 	"log/slog"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/tidegate-go/tidegate"
-	"github.com/tidegate-go/tidegate/chain"
 	"github.com/tidegate-go/tidegate/datasource"
 	"github.com/tidegate-go/tidegate/document"
 	"github.com/tidegate-go/tidegate/document/yaml"
@@ -40,20 +40,23 @@ func checkRuleFile(file string) error {
 
 // ruleFiles are the sources of a server's rules.
 type ruleFiles struct {
-	files []*datasource.File
+	files   []*datasource.File
+	watched sync.WaitGroup
+	end     context.CancelFunc
 }
 
 // start puts the files into force and watches them. On error nothing is left running.
 func (f *ruleFiles) start(ctx context.Context, c *Config, e *tidegate.Engine, logger *slog.Logger) error {
 	p := &problems{source: c.source}
+	watches := make([]*ruleWatch, 0, len(c.Rules))
 	for i, name := range c.Rules {
 		path := c.source.path(name)
 		file := datasource.NewFile(path, datasource.WithMaxSize(maxRules),
 			datasource.WithPolicy(datasource.Policy{Start: datasource.Require}))
 		f.files = append(f.files, file)
-		handler := &ruleHandler{
-			Loader: document.NewLoader(e, path, document.WithFormat(formatOf(path))), logger: logger.With("file", path),
-		}
+		log := logger.With("file", path)
+		watches = append(watches, &ruleWatch{state: file.State, logger: log})
+		handler := &ruleHandler{Loader: document.NewLoader(e, path, document.WithFormat(formatOf(path))), logger: log}
 		if err := file.Start(ctx, handler); err != nil {
 			p.add(fmt.Sprintf("rules[%d]", i), "%v", err)
 		}
@@ -62,54 +65,18 @@ func (f *ruleFiles) start(ctx context.Context, c *Config, e *tidegate.Engine, lo
 		f.close()
 		return err
 	}
+	ctx, f.end = context.WithCancel(ctx)
+	f.watched.Go(func() { watch(ctx, watches) })
 	return nil
 }
 
 func (f *ruleFiles) close() {
+	if f.end != nil {
+		f.end()
+	}
+	f.watched.Wait()
 	for _, file := range f.files {
 		_ = file.Close() // it always returns nil
 	}
-}
-
-// ruleHandler logs what became of a rule file.
-type ruleHandler struct {
-	*document.Loader
-	logger *slog.Logger
-	said   string // the last complaint; a file that stays bad is offered again and again
-}
-
-// Update puts a new text into force.
-func (h *ruleHandler) Update(ctx context.Context, content []byte) error {
-	before := h.Status().Revision
-	err := h.Loader.Update(ctx, content)
-	status := h.Status()
-	complaint := ""
-	if err != nil {
-		complaint = err.Error()
-	}
-	if complaint == h.said && before == status.Revision {
-		return err
-	}
-	h.said = complaint
-	if status.LastSuccess.IsZero() || status.LastError != nil && before == status.Revision {
-		h.logger.Warn("rule file refused; what was in force stays", "error", complaint)
-		return err
-	}
-	h.logger.Info("rules in force", "accepted", status.Accepted, "refused", status.Refused, "revision", status.Revision)
-	h.report(status)
-	return err
-}
-
-func (h *ruleHandler) report(status document.Status) {
-	for _, warning := range status.Warnings {
-		h.logger.Warn("remark on the rule file", "remark", warning)
-	}
-	for _, rule := range status.Report.Rules {
-		if rule.Verdict == chain.Refused {
-			h.logger.Warn("rule refused; the others are in force", "rule", rule.String())
-		}
-		for _, warning := range rule.Warnings {
-			h.logger.Warn("remark on a rule", "rule", rule.String(), "remark", warning)
-		}
-	}
+	f.files, f.end = nil, nil
 }

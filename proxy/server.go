@@ -164,7 +164,6 @@ func (s *Server) Start() error {
 	listener, err := listen.Listen(ctx, "tcp", s.config.Listen)
 	if err != nil {
 		s.rules.close()
-		s.rules = ruleFiles{}
 		cancel()
 		return fmt.Errorf("listening: %w", err)
 	}

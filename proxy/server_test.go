@@ -186,6 +186,69 @@ func TestRuleFile(t *testing.T) {
 	}
 }
 
+// A rule file that is wrong in parts is in force but for these, and the log says so.
+func TestRuleFileInParts(t *testing.T) {
+	t.Parallel()
+	g := run(t, simple, `{"sentinelEnabled":"maybe",
+ "systemRules":{},
+ "flowRules":[{"resource":"a","count":1},{"resource":"b","enabled":false},
+  {"resource":"c","count":-1}]}`, echo)
+	log := g.log.String()
+	for _, want := range []string{
+		`accepted=1 disabled=1 refused=1 kept="sentinelEnabled, systemRules"`, "part=systemRules", "line 2, column 16: systemRules: must be an array",
+		"line 1, column 20: sentinelEnabled: must be true or false", `at="line 4, column 27"`, "level=WARN",
+	} {
+		if !strings.Contains(log, want) {
+			t.Errorf("no %s in the log: %s", want, log)
+		}
+	}
+}
+
+// A rule file that goes away, is emptied or comes back is in the log once each time.
+func TestRuleFileComesAndGoes(t *testing.T) {
+	t.Parallel()
+	const text = `[{"resource":"GET:/orders/{id}","count":0}]`
+	g := run(t, simple, text, echo)
+	name := filepath.Join(g.dir, "rules.json")
+	logged := func(part string, times int) {
+		t.Helper()
+		eventually(t, part+" is in the log", 5*time.Second, func() bool { return strings.Count(g.log.String(), part) >= times })
+		g.expect(http.StatusTooManyRequests, "/orders/1")
+		if n := strings.Count(g.log.String(), part); n != times {
+			t.Errorf("%q is in the log %d times, want %d: %s", part, n, times, g.log)
+		}
+	}
+	if err := os.Rename(name, name+".away"); err != nil {
+		t.Fatal(err)
+	}
+	logged("rule file is gone", 1)
+	if err := os.Rename(name+".away", name); err != nil {
+		t.Fatal(err)
+	}
+	logged("rule file is good again", 1)
+	if err := os.WriteFile(name, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	logged("document is empty", 1)
+	g.rewrite(text)
+	logged("rule file is good again", 2)
+	logged("rule file is gone", 1)
+	logged("rules in force", 1)
+}
+
+// A rule file may change its form; the rules of the old one go.
+func TestRuleFileChangesForm(t *testing.T) {
+	t.Parallel()
+	g := run(t, simple, `[]`, echo)
+	g.rewrite(`{"flowRules":[{"resource":"GET:/orders/{id}","count":0}]}`)
+	status := func(want int) func() bool {
+		return func() bool { got, _ := g.get("/orders/1"); return got == want }
+	}
+	eventually(t, "the document is in force", 5*time.Second, status(http.StatusTooManyRequests))
+	g.rewrite(`[{"qps":1e6}]`)
+	eventually(t, "the array is in force", 5*time.Second, status(http.StatusOK))
+}
+
 // held is a clock that stands still; it notes waits and does not make them.
 type held struct {
 	mu    sync.Mutex

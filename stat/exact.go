@@ -179,6 +179,22 @@ func (w *Window) seed(start, pass int64) {
 	}
 }
 
+// Busy says whether a word holds what a limit still needs to know: calls in a window, a gap that is not over, permits.
+func (x *Exact) Busy(now int64) bool {
+	w := x.words.Load()
+	if w == nil {
+		return false
+	}
+	busy := w.gate != nil && w.gate.held.Load() != 0
+	x.Each(func(w *Window, _ bool) { busy = busy || w.busy(now) })
+	return busy
+}
+
+func (w *Window) busy(now int64) bool {
+	last, ever := w.Latest()
+	return w.Total(now) != 0 || w.lent.Load() || ever && !GapOver(last, now, w.gap.Load())
+}
+
 // Settle lets reservations made for the bucket of time now count, as any use of the scope does.
 func (x *Exact) Settle(now int64) {
 	if w := x.words.Load(); w != nil && w.window != nil {

@@ -12,9 +12,9 @@ type Gate struct {
 	held     atomic.Int64 // permits
 	settling atomic.Bool
 
-	mu      sync.Mutex   // held while settling
-	calls   atomic.Int64 // calls that hold permits
-	pending atomic.Int64 // of those, calls that the scope does not count as in flight yet
+	mu    sync.Mutex   // held while settling
+	calls atomic.Int64 // calls that hold permits and that the scope counts as in flight
+	left  atomic.Int64 // calls that gave permits back while settling
 }
 
 // Permit is what a call holds.
@@ -31,17 +31,22 @@ func (p Permit) Parts() (n int64, pending bool) { return p.n, p.pending }
 
 // Acquire takes n permits if at most room are held. active returns the scope's calls in flight.
 func (g *Gate) Acquire(n, room int64, active func() int64) (Permit, bool) {
+	n = min(n, 1<<40) // no sum overflows
 	if g.settling.Load() {
 		return g.acquireSettling(n, room, active)
 	}
+	return g.take(n, room)
+}
+
+// take adds n if at most room are held.
+func (g *Gate) take(n, room int64) (Permit, bool) {
 	for {
 		held := g.held.Load()
 		if held > room {
 			return Permit{}, false
 		}
 		if g.held.CompareAndSwap(held, saturatingAdd(held, n)) {
-			g.calls.Add(1)
-			return Permit{n: n}, true
+			return Permit{n: n, pending: true}, true
 		}
 	}
 }
@@ -49,31 +54,42 @@ func (g *Gate) Acquire(n, room int64, active func() int64) (Permit, bool) {
 func (g *Gate) acquireSettling(n, room int64, active func() int64) (Permit, bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	before := max(0, active()-(g.calls.Load()-g.pending.Load())) // calls without a permit
+	before := g.without(active)
 	if before == 0 {
 		g.settling.Store(false)
 	}
-	if g.held.Load() > room-before {
-		return Permit{}, false
+	return g.take(n, room-before) // others may be past the settling already
+}
+
+// without returns how many calls in flight hold no permit, or more. A call that arrives while it counts is counted
+// without one; if one leaves, which would make the count too small, it counts again.
+func (g *Gate) without(active func() int64) int64 {
+	for {
+		left := g.left.Load()
+		calls := g.calls.Load()
+		before := max(0, active()-calls)
+		if g.left.Load() == left {
+			return before
+		}
 	}
-	g.held.Add(n)
-	g.calls.Add(1)
-	g.pending.Add(1)
-	return Permit{n: n, pending: true}, true
 }
 
 // Arrived notes that the scope counts the call as in flight now.
 func (g *Gate) Arrived(p *Permit) {
 	if p.pending {
 		p.pending = false
-		g.pending.Add(-1)
+		g.calls.Add(1)
 	}
 }
 
 // Release gives the permits back. The scope must count the call as in flight until after.
 func (g *Gate) Release(p Permit) {
-	g.Arrived(&p)
-	g.calls.Add(-1)
+	if !p.pending {
+		g.calls.Add(-1)
+		if g.settling.Load() {
+			g.left.Add(1) // before the scope stops counting the call
+		}
+	}
 	g.held.Add(-p.n)
 }
 
@@ -85,9 +101,11 @@ func (g *Gate) Take(n int64, active func() int64) Permit {
 
 // Held returns the permits held and, while settling, one more for each call that entered before.
 func (g *Gate) Held(active func() int64) int64 {
-	held := g.held.Load()
-	if g.settling.Load() {
-		held += max(0, active()-g.calls.Load())
+	if !g.settling.Load() {
+		return g.held.Load()
 	}
-	return held
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	before := g.without(active)
+	return g.held.Load() + before
 }

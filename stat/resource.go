@@ -17,15 +17,17 @@ type Resource struct {
 	Shared   bool   // it stands for many names, to which rules apply by pattern only
 	Type     uint8  // classification given by the first call
 
-	tree     *Tree
-	exact    Exact
-	common   atomic.Pointer[ContextNode]                   // of the default entrance
-	contexts atomic.Pointer[nametable.Table[*ContextNode]] // of the others
-	origins  atomic.Pointer[nametable.Table[*Node]]
-	permits  atomic.Pointer[Gate] // of isolation rules
-	observed atomic.Int64
-	moved    sync.Mutex // held to make the common node
-	attached sync.Map   // what rule kinds keep with the resource, by their slot
+	tree      *Tree
+	forgotten bool // taken out of the tree; guarded by the tree's edges
+	exact     Exact
+	common    atomic.Pointer[ContextNode]                   // of the default entrance
+	contexts  atomic.Pointer[nametable.Table[*ContextNode]] // of the others
+	origins   atomic.Pointer[nametable.Table[*Node]]
+	permits   atomic.Pointer[Gate] // of isolation rules
+	limited   atomic.Bool          // isolation rules apply
+	observed  atomic.Int64
+	moved     sync.Mutex // held to make the common node
+	attached  sync.Map   // what rule kinds keep with the resource, by their slot
 }
 
 // InitResource makes r, which must be zero, a resource of the tree that nobody has called yet.
@@ -69,9 +71,10 @@ func (r *Resource) Permits() *Gate {
 
 // UsePermits says whether isolation rules apply. After a time without, the gate settles anew.
 func (r *Resource) UsePermits(use bool) {
-	g := r.permits.Load()
-	if g != nil && !use {
-		g.settling.Store(true)
+	if !use {
+		r.limited.Store(false)
+	} else if !r.limited.Swap(true) {
+		r.Permits().settling.Store(true)
 	}
 }
 
@@ -255,18 +258,35 @@ func (r *Resource) Tend(now, idle int64) (lastUsed, active int64) {
 		lastUsed = max(lastUsed, used)
 		flying := n.Active()
 		active += flying
-		if now-used > idle && flying == 0 && n.entrance.Name != DefaultEntrance {
+		if now-used > idle && flying == 0 && !n.exact.Busy(now) && n.entrance.Name != DefaultEntrance {
 			r.contexts.Load().Delete(n.entrance.Name, func(have *ContextNode) bool { return have == n })
 			n.detach()
 		}
 	})
 	r.Origins(func(origin string, n *Node) {
-		if now-n.Tend(now) > idle && n.Active() == 0 {
+		if now-n.Tend(now) > idle && n.Active() == 0 && !n.exact.Busy(now) {
 			r.origins.Load().Delete(origin, func(have *Node) bool { return have == n })
 		}
 	})
 	return lastUsed, active
 }
 
+// Busy says whether an exact word of the resource, of a context or of an origin holds what a limit needs to know.
+func (r *Resource) Busy(now int64) bool {
+	busy := r.exact.Busy(now)
+	if g := r.permits.Load(); g != nil {
+		busy = busy || g.held.Load() != 0
+	}
+	r.eachNode(func(n *ContextNode) { busy = busy || n.exact.Busy(now) })
+	r.Origins(func(_ string, n *Node) { busy = busy || n.exact.Busy(now) })
+	return busy
+}
+
 // Detach takes the resource's nodes out of the invocation tree.
-func (r *Resource) Detach() { r.eachNode(func(n *ContextNode) { n.detach() }) }
+// Nodes that late calls make afterwards stay out of it.
+func (r *Resource) Detach() {
+	r.tree.edges.Lock()
+	r.forgotten = true
+	r.tree.edges.Unlock()
+	r.eachNode(func(n *ContextNode) { n.detach() })
+}

@@ -22,6 +22,7 @@ type Tree struct {
 	scope     *Scope
 	entrances *nametable.Table[*Entrance]
 	most      int
+	Named     func(name string) bool // whether a rule names an entrance, which then is never refused; set before use
 	refused   atomic.Int64
 	edges     sync.Mutex // held to add nodes and to take nodes out
 }
@@ -40,7 +41,7 @@ func (t *Tree) Overflowed() int64 { return t.refused.Load() }
 // Entrance returns the entrance of that name, made if need be; beyond the cap it is the one named Overflow.
 func (t *Tree) Entrance(name string) *Entrance {
 	e, ok := t.entrances.GetOrAdd(name, func(name string) (*Entrance, bool) {
-		room := t.entrances.Len() < t.most || name == DefaultEntrance || name == Overflow
+		room := t.entrances.Len() < t.most || name == DefaultEntrance || name == Overflow || t.Named != nil && t.Named(name)
 		return &Entrance{Name: name, tree: t}, room
 	})
 	if !ok {
@@ -166,6 +167,10 @@ func (n *ContextNode) attach(parent *ContextNode) {
 	t := n.entrance.tree
 	t.edges.Lock()
 	defer t.edges.Unlock()
+	if n.resource.forgotten {
+		n.gone = true // a late call of a resource that is no longer in the tree
+		return
+	}
 	if parent != nil && parent.entrance == n.entrance && !parent.gone {
 		n.parent = parent
 		parent.below.add(n)

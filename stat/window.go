@@ -17,6 +17,7 @@ type Window struct {
 	total  atomic.Int64 // of all buckets of the window
 	start  atomic.Int64 // of the current bucket, ns
 	last   atomic.Int64 // time of the latest admission by ReserveGap
+	gap    atomic.Int64 // of the latest ReserveGap, ns
 	length int64        // of a bucket, ns
 	count  int64        // buckets
 	lent   atomic.Bool  // whether future holds anything
@@ -25,7 +26,11 @@ type Window struct {
 	closed []int64 // by bucket number modulo count; 0 for the current bucket; guarded by mu
 	sum    int64   // of closed; guarded by mu
 	future []loan  // reserved in buckets to come; guarded by mu
+	moves  []move  // to buckets to come; guarded by mu
 }
+
+// move is a count that goes from its bucket to a later one when that begins.
+type move struct{ from, to, count int64 }
 
 // NewWindow makes an empty window of count buckets of the length in ns.
 func NewWindow(length, count, now int64) *Window {
@@ -64,6 +69,9 @@ func (w *Window) ReserveGap(now, gap int64) (previous int64, ok bool) {
 			return 0, false
 		}
 		if w.last.CompareAndSwap(previous, now) {
+			if w.gap.Load() != gap {
+				w.gap.Store(gap)
+			}
 			return previous, true
 		}
 	}
@@ -91,6 +99,10 @@ func (w *Window) Add(now, n int64) (bucket int64) {
 func (w *Window) Undo(bucket, n int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.undoLocked(bucket, n)
+}
+
+func (w *Window) undoLocked(bucket, n int64) {
 	current := w.start.Load()
 	switch {
 	case bucket == current:
@@ -146,30 +158,74 @@ func (w *Window) advanceLocked(now int64) {
 	held := w.total.Load() - w.sum // of the bucket that ends; later adds belong to the new one
 	w.closed[w.index(current)] = held
 	w.sum += held
-	var expired int64
+	expired := w.takeMoves(current, next)
 	for k := int64(1); k <= min((next-current)/w.length, w.count); k++ {
 		slot := &w.closed[w.index(current+k*w.length)]
 		expired += *slot
 		*slot = 0
 	}
 	w.sum -= expired
-	w.total.Add(w.takeLoan(next) - expired)
+	w.total.Add(w.takeLoans(next) - expired)
 	w.start.Store(next)
 }
 
-// takeLoan returns what was reserved in the bucket that begins at start and forgets it and older ones.
-func (w *Window) takeLoan(start int64) (count int64) {
+// takeMoves takes what is to move to buckets up to next out of where it is, leaves it to takeLoans and returns how
+// much that is.
+func (w *Window) takeMoves(current, next int64) (count int64) {
+	kept := w.moves[:0]
+	for _, m := range w.moves {
+		if m.to > next {
+			kept = append(kept, m)
+			continue
+		}
+		if m.from > current-w.length*w.count {
+			w.closed[w.index(m.from)] -= m.count
+			w.sum -= m.count
+			count += m.count
+		}
+		w.reserveAhead(m.to, m.count)
+	}
+	w.moves = kept
+	return count
+}
+
+// UndoMove takes back n that MoveOn moved.
+func (w *Window) UndoMove(from, at, n int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	from, to := from-from%w.length, at-at%w.length
+	for i, m := range w.moves {
+		if m == (move{from, to, n}) {
+			w.moves = append(w.moves[:i], w.moves[i+1:]...)
+			w.undoLocked(from, n)
+			return
+		}
+	}
+	if to > w.start.Load() {
+		w.reserveAhead(at, -n)
+		return
+	}
+	w.undoLocked(to, n)
+}
+
+// takeLoans counts what was reserved in buckets up to the one that begins at start, and returns how much that is.
+// Nobody may have looked while an earlier one was current: it is closed at once.
+func (w *Window) takeLoans(start int64) (count int64) {
 	kept := w.future[:0]
 	for _, l := range w.future {
 		switch {
-		case l.start == start:
-			count += l.count
 		case l.start > start:
 			kept = append(kept, l)
+		case l.start > start-w.length*w.count:
+			count += l.count
+			if l.start < start {
+				w.closed[w.index(l.start)] += l.count
+				w.sum += l.count
+			}
 		}
 	}
 	w.future = kept
-	w.lent.Store(len(kept) > 0)
+	w.lent.Store(len(kept) > 0 || len(w.moves) > 0)
 	return count
 }
 
@@ -224,7 +280,37 @@ func (w *Window) waiting() (n int64) {
 	return n
 }
 
-// AddAhead counts n in the bucket of a later time, without a limit. A negative n takes it back.
+// UndoAhead takes back n counted in the bucket of time at, which may have come meanwhile.
+func (w *Window) UndoAhead(at, n int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	start := at - at%w.length
+	if start > w.start.Load() {
+		w.reserveAhead(at, -n)
+		return
+	}
+	w.undoLocked(start, n)
+}
+
+// MoveOn moves n, counted in the bucket of time from, to the bucket of the later time at when that begins. Until then
+// it counts where it is.
+func (w *Window) MoveOn(from, at, n int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	start, current := from-from%w.length, w.start.Load()
+	if at-at%w.length <= max(start, current) {
+		return
+	}
+	if start > current { // both are yet to come
+		w.reserveAhead(from, -n)
+		w.reserveAhead(at, n)
+		return
+	}
+	w.moves = append(w.moves, move{from: start, to: at - at%w.length, count: n})
+	w.lent.Store(true)
+}
+
+// AddAhead counts n in the bucket of a later time, without a limit.
 func (w *Window) AddAhead(at, n int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

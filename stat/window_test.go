@@ -28,9 +28,9 @@ func (m *windowModel) advance(now int64) {
 		return
 	}
 	m.current = start
-	m.held[start] += m.ahead[start]
-	for at := range m.ahead {
+	for at, n := range m.ahead { // also of buckets that nobody looked at
 		if at <= start {
+			m.held[at] += n
 			delete(m.ahead, at)
 		}
 	}

@@ -17,7 +17,7 @@ const maxDemo = 3600
 
 // demoCommand shows the gateway guard a small service. It returns 0 when the demonstration is over.
 func demoCommand(args []string, stdout, stderr io.Writer) int {
-	f := newFlags("demo", "", "Starts a small service, the gateway before it with a rule file, and a load generator. Shows per route and second what\n"+
+	f := newFlags("demo", "[flags]", "Starts a small service, the gateway before it with a rule file, and a load generator. Shows per route and second what\n"+
 		"passed and what rules blocked: a reject limit that holds, a breaker that opens and recovers, bursts smoothed by\n"+
 		"throttling, and a rule file edited while it runs. In a terminal it is a table, else lines of key=value pairs.", stderr)
 	seconds := f.Int("seconds", 20, "how long it takes; from 5 `seconds` on everything is seen")

@@ -15,7 +15,7 @@ import (
 // gatewayCommand runs a reverse proxy under rules until it is told to stop. It returns 0 after an orderly stop, 1 if it
 // could not listen or requests were cut off, 2 if the configuration is bad.
 func gatewayCommand(args []string, stdout, stderr io.Writer) int {
-	f := newFlags("gateway", "", "Runs a reverse proxy under rules. Prints \"listening on ADDRESS\" when it serves, and stops on SIGINT or SIGTERM:\n"+
+	f := newFlags("gateway", "-config FILE", "Runs a reverse proxy under rules. Prints \"listening on ADDRESS\" when it serves, and stops on SIGINT or SIGTERM:\n"+
 		"requests in flight end first, a second signal cuts them off. Logs go to standard error.\n"+
 		"Exits with 2 if the configuration is bad: each mistake is a line FILE:LINE: MEMBER: REASON.", stderr)
 	file := f.String("config", "", "configuration `FILE` (YAML)")

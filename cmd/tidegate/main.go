@@ -30,6 +30,7 @@ func commands() []command {
 		{"rules", "check and convert rule documents", rules},
 		{"trace", "replay recorded decisions on the engine", traceCommand},
 		{"wrap", "generate guarded implementations of Go interfaces", wrapCommand},
+		{"version", "tell which build this is", versionCommand},
 	}
 }
 

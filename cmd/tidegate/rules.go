@@ -46,12 +46,13 @@ func (k *kindFlag) Set(name string) error {
 	return nil
 }
 
-// newFlags returns a flag set that reports to stderr and never ends the process.
+// newFlags returns a flag set that reports to stderr and never ends the process. The arguments are those of the usage
+// line.
 func newFlags(name, arguments, about string, stderr io.Writer) *flag.FlagSet {
 	f := flag.NewFlagSet(name, flag.ContinueOnError)
 	f.SetOutput(stderr)
 	f.Usage = func() {
-		say(stderr, "usage: tidegate %s [flags] %s\n%s", name, arguments, about)
+		say(stderr, "usage: tidegate %s\n%s", strings.TrimSpace(name+" "+arguments), about)
 		f.PrintDefaults()
 	}
 	return f

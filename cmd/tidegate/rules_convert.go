@@ -13,7 +13,7 @@ import (
 // rulesConvert rewrites the rules of the files in another form. It returns 0 if everything could be expressed, 1 if
 // not, 2 if a file cannot be read or written.
 func rulesConvert(args []string, stdout, stderr io.Writer) int {
-	f := newFlags("rules convert", "-to FORM FILE...",
+	f := newFlags("rules convert", "-to FORM [flags] FILE...",
 		"Rewrites rules as arrays (one per kind, without what is switched off), as the single document, or as sentinel-golang's arrays.\n"+
 			"Several files are taken together. What the form cannot express is listed and makes the exit code 1.", stderr)
 	var kind kindFlag
@@ -23,6 +23,11 @@ func rulesConvert(args []string, stdout, stderr io.Writer) int {
 	lossy := f.Bool("lossy", false, "exit with 0 though something could not be expressed")
 	if err := f.Parse(args); err != nil {
 		return flagsFailed(err)
+	}
+	if *to == "" {
+		say(stderr, "-to is needed: name the form of the result")
+		f.Usage()
+		return exitUsage
 	}
 	form, err := convert.ParseForm(*to)
 	if err != nil {

@@ -31,12 +31,14 @@ func TestRulesCheck(t *testing.T) {
 		code                int
 		want                string
 	}{
-		{"flow.json", `[{"resource":"a","count":1},{"resource":"a","count":1},{"resource":"b","mode":"observe"},{"resource":"c","enabled":false}]`, "", 0, "flow[0] a: loaded\nflow[1] a: duplicate: rule 0 comes first\nflow[2] b: observed\nflow[3] c: disabled\n"},
+		{"flow.json", `[{"resource":"a","count":1},{"resource":"a","count":1},{"resource":"b","mode":"observe"},{"resource":"c","enabled":false}]`, "", 0, "flow[0] a: loaded\nflow[1] a: duplicate\nwarning: flow[1] a: rule 0 comes first\nflow[2] b: observed\nflow[3] c: disabled\n"},
 		{"flow.json", `[{"resource":"a","count":-1},{"count":1},{"resource":"b"}]`, "", 1, "flow[0] a: refused: count: must not be negative: -1\nflow[1] -: refused: resource: must not be blank\nflow[2] b: loaded\n"},
 		{"degrade.json", `[{"resource":"a","timeWindow":1,"tags":["x"]}]`, "", 0, "degrade[0] a: loaded\n"},
 		{"system.json", `[{"qps":1}]`, "", 0, "system[0] -: loaded\n"},
 		{"golang.json", `[{"metricType":3,"triggerCount":10}]`, "", 0, "system[0] -: loaded\n"},
 		{"warned.json", `[{"resource":"a","cout":1}]`, "", 0, "flow[0] a: loaded\nwarning: flow[0] a: unknown member \"cout\" is ignored\n"},
+		{"lines.json", `[{"resource":"a\nb\u001b","c\nd":1},{"resource":" "}]`, "flow", 1, `flow[0] a\nb\x1b: loaded` + "\n" + `warning: flow[0] a\nb\x1b: unknown member "c\nd" is ignored` + "\nflow[1] -: refused: resource: must not be blank\n"},
+		{"off.json", `{"slots":{"flow":false},"flowRules":[{"resource":"a"}]}`, "", 0, "flow[0] a: disabled\nwarning: flow[0] a: rules of this kind are switched off\n"},
 		{"isolation.json", `[{"resource":"a","count":1}]`, "isolation", 0, "isolation[0] a: loaded\n"},
 		{"empty.json", `[]`, "flow", 0, ""},
 		{"null.json", `null`, "", 0, ""},
@@ -103,7 +105,9 @@ func TestUsage(t *testing.T) {
 		{[]string{"rules", "check", "-kind", "water", path}, 2, "must be one of flow, degrade"},
 		{[]string{"rules", "check", "-kind", "custom", path}, 2, "must be one of flow, degrade"},
 		{[]string{"rules", "check", "-nothing", path}, 2, "-nothing"},
-		{[]string{"rules", "convert", path}, 2, `unknown form ""`},
+		{[]string{"rules", "convert", path}, 2, "-to is needed: name the form of the result\nusage: tidegate rules convert -to FORM"},
+		{[]string{"gateway"}, 2, "usage: tidegate gateway -config FILE\n"},
+		{[]string{"version", "x"}, 2, "usage: tidegate version\n"},
 		{[]string{"rules", "convert", "-to", "xml", path}, 2, `unknown form "xml"`},
 		{[]string{"rules", "convert", "-to", "arrays"}, 2, "usage: tidegate rules convert"},
 	} {
@@ -150,12 +154,30 @@ func TestRulesConvert(t *testing.T) {
 	}
 }
 
+func TestRulesConvertOfNothing(t *testing.T) {
+	t.Parallel()
+	for _, c := range [][]string{{"-to", "arrays"}, {"-to", "golang"}, {"-to", "arrays", "-kind", "authority"}, {"-to", "golang", "-kind", "param"}} {
+		args := append(append([]string{"rules", "convert"}, c...), file(t, "a.json", "[]"))
+		if code, stdout, stderr := tidegate(args...); code != 0 || stdout != "[]\n" || stderr != "" {
+			t.Errorf("%q: exit %d, %q, %q", c, code, stdout, stderr)
+		}
+	}
+}
+
 func TestRulesConvertLosses(t *testing.T) {
 	t.Parallel()
 	path := file(t, "a.json", `[{"resource":"a","count":1},{"resource":"b","count":1,"limitApp":"x"}]`)
 	code, stdout, stderr := tidegate("rules", "convert", "-to", "golang", path)
 	if code != 1 || !strings.Contains(stderr, "flow[1] b: left out: limitApp: ") || !strings.Contains(stdout, `"a"`) || strings.Contains(stdout, `"b"`) {
 		t.Errorf("exit %d, %q, %q", code, stdout, stderr)
+	}
+	ours := file(t, "b.json", `[{"resource":"a","count":1,"statIntervalInMs":5000}]`)
+	code, stdout, stderr = tidegate("rules", "convert", "-to", "arrays", ours)
+	if code != 1 || !strings.Contains(stderr, "flow[0] a: statIntervalInMs: ") || !strings.Contains(stdout, `"statIntervalInMs":5000`) {
+		t.Errorf("exit %d, %q, %q", code, stdout, stderr)
+	}
+	if code, _, _ = tidegate("rules", "convert", "-to", "arrays", "-lossy", ours); code != 0 {
+		t.Errorf("-lossy: exit %d", code)
 	}
 	code, _, stderr = tidegate("rules", "convert", "-to", "golang", "-lossy", path)
 	if code != 0 || !strings.Contains(stderr, "limitApp") {

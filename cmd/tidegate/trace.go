@@ -16,12 +16,12 @@ func traceCommand(args []string, stdout, stderr io.Writer) int {
 }
 
 // traceVerify replays the scenarios of a directory. It returns 0 if none failed, 1 if one did, 2 if the directory or
-// the list of divergences cannot be read.
+// the list of divergences cannot be read, or there is no scenario.
 func traceVerify(args []string, stdout, stderr io.Writer) int {
-	f := newFlags("trace verify", "DIR",
+	f := newFlags("trace verify", "[flags] DIR",
 		"Replays every *.json file of the directory on an engine with a virtual clock. Prints each scenario that differs from\n"+
 			"its recording, with the step (from 0) and both values, and last: N passed, M failed, K skipped.\n"+
-			"Exits with 1 if a scenario failed, with 2 if the directory is unreadable.", stderr)
+			"Exits with 1 if a scenario failed, with 2 if the directory is unreadable or has none.", stderr)
 	list := f.String("divergences", "", "`FILE` with the list of scenarios that are meant to differ, and how (default: the built-in list)")
 	strict := f.Bool("strict", false, "ignore the list of divergences and count skipped scenarios as failed")
 	if err := f.Parse(args); err != nil {
@@ -43,6 +43,10 @@ func traceVerify(args []string, stdout, stderr io.Writer) int {
 	summary, err := replay.VerifyDir(f.Arg(0), options)
 	if err != nil {
 		say(stderr, "unreadable: %v", err)
+		return exitUsage
+	}
+	if len(summary.Results) == 0 {
+		say(stderr, "%s: there are no scenarios: no file is named *.json", f.Arg(0))
 		return exitUsage
 	}
 	for _, r := range summary.Results {

@@ -48,6 +48,7 @@ func TestTraceVerify(t *testing.T) {
 		"listed":            {[]string{"-divergences", list, one}, 0, []string{"1 passed, 0 failed, 0 skipped"}},
 		"listed but strict": {[]string{"-divergences", list, "-strict", one}, 1, []string{"0 passed, 1 failed, 0 skipped"}},
 		"no directory":      {[]string{filepath.Join(agree, "none")}, 2, nil},
+		"nothing to verify": {[]string{traces(t, map[string]string{"README.md": "not a scenario"})}, 2, nil},
 		"no list":           {[]string{"-divergences", filepath.Join(agree, "none"), agree}, 2, nil},
 		"broken list":       {[]string{"-divergences", filepath.Join(agree, "agrees.json"), agree}, 2, nil},
 		"no argument":       {nil, 2, nil},

@@ -36,7 +36,7 @@ func (l *listFlag) Set(text string) error {
 // generated, 2 if the arguments are wrong or a file or package cannot be read or written. Unless all can be
 // generated, nothing is written.
 func wrapCommand(args []string, stdout, stderr io.Writer) int {
-	f := newFlags("wrap", "-type NAME [DIRECTORY | IMPORT PATH]",
+	f := newFlags("wrap", "-type NAME [flags] [DIRECTORY | IMPORT PATH]",
 		"Writes Go types that implement interfaces by guarded calls of an implementation. Use it as\n"+
 			"  //go:generate tidegate wrap -type Store\n"+
 			"The interfaces are those of the package in the directory, by default the current one.\n"+

@@ -4,6 +4,7 @@ package convert
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/tidegate-go/tidegate/chain"
 	"github.com/tidegate-go/tidegate/document"
@@ -15,7 +16,8 @@ type Form uint8
 // The forms.
 const (
 	// Arrays is one array per kind, as Sentinel's agents read them. They do not know enabled, mode, slots and
-	// sentinelEnabled, so rules and kinds that are switched off are left out.
+	// sentinelEnabled, so rules and kinds that are switched off are left out. Members that they ignore, though a rule
+	// means something else without them, stay and are listed as losses.
 	Arrays Form = iota
 	// Single is the single document.
 	Single
@@ -67,11 +69,8 @@ func (l Loss) String() string {
 		line = l.Input + ": "
 	}
 	if l.Kind != chain.KindCustom {
-		resource := l.Resource
-		if resource == "" {
-			resource = "-"
-		}
-		line += fmt.Sprintf("%v[%d] %s: ", l.Kind, l.Index, resource)
+		rule := chain.RuleReport{Kind: l.Kind, Index: l.Index, Resource: l.Resource, Verdict: chain.Loaded}
+		line += strings.TrimSuffix(rule.String(), chain.Loaded.String())
 	}
 	if l.Dropped {
 		line += "left out: "
@@ -83,7 +82,7 @@ func (l Loss) String() string {
 }
 
 // To converts the inputs, taken together, to the form. Rules that are refused are left out and listed among the
-// losses, as is what the form cannot express.
+// losses, as is what the form cannot express. Arrays without a rule become one: of flow rules if their kind is unknown.
 func To(form Form, inputs ...Input) (files []File, losses []Loss) {
 	c := &conversion{form: form, lists: map[string]*list{}}
 	for _, in := range inputs {
@@ -91,6 +90,9 @@ func To(form Form, inputs ...Input) (files []File, losses []Loss) {
 	}
 	if form == Single {
 		return []File{{"document.json", c.single()}}, c.losses
+	}
+	if len(c.names) == 0 {
+		c.openEmpty(inputs)
 	}
 	for _, name := range c.names {
 		files = append(files, File{name + ".json", c.lists[name].array()})
@@ -117,6 +119,25 @@ func (c *conversion) list(name string) *list {
 		c.names = append(c.names, name)
 	}
 	return l
+}
+
+// openEmpty makes the list that the first array without a rule becomes.
+func (c *conversion) openEmpty(inputs []Input) {
+	for _, in := range inputs {
+		if !in.Document.Array || len(in.Document.Check().Rules) > 0 {
+			continue
+		}
+		kind := in.Document.Kind
+		if kind == chain.KindCustom {
+			kind = chain.KindFlow
+		}
+		if c.form == Golang {
+			c.list(golangName(kind))
+		} else {
+			c.list(c.listName(kind))
+		}
+		return
+	}
 }
 
 func (c *conversion) lose(kind chain.Kind, index int, resource, member, reason string, args ...any) {

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tidegate-go/tidegate/chain"
 	"github.com/tidegate-go/tidegate/document"
 	"github.com/tidegate-go/tidegate/document/convert"
 )
@@ -72,6 +73,82 @@ func TestLossesOfArrays(t *testing.T) {
 	}
 }
 
+// What Sentinel's agents ignore stays in the array, and is listed where a rule means something else without it.
+func TestMembersThatArraysIgnore(t *testing.T) {
+	t.Parallel()
+	cluster := func(more string) string {
+		return `[{"resource":"a","clusterMode":true,"clusterConfig":{"flowId":1` + more + `}}]`
+	}
+	for text, want := range map[string]string{
+		`[{"resource":"a","count":1,"statIntervalInMs":5000}]`:                                                                     "flow[0] a: statIntervalInMs",
+		`[{"resource":"a","count":1,"statIntervalInMs":1000,"statBucketCount":5}]`:                                                 "flow[0] a: statBucketCount",
+		`[{"resource":"a","count":1,"statIntervalInMs":1000,"statBucketCount":2}]`:                                                 "",
+		`[{"resource":"a","lowMemUsageThreshold":9,"highMemUsageThreshold":1,"memLowWaterMarkBytes":1,"memHighWaterMarkBytes":2}]`: "flow[0] a: lowMemUsageThreshold",
+		`[{"resource":"a","count":1,"tags":["x"],"description":"y","id":3}]`:                                                       "",
+		cluster(``):                          "",
+		cluster(`,"fallbackPolicy":"share"`): "flow[0] a: clusterConfig.fallbackPolicy",
+		cluster(`,"fallbackPolicy":"block"`): "flow[0] a: clusterConfig.fallbackPolicy",
+		cluster(`,"fallbackPolicy":"pass"`):  "flow[0] a: clusterConfig.fallbackPolicy",
+		cluster(`,"fallbackPolicy":"pass","fallbackToLocalWhenFail":false`):                   "",
+		cluster(`,"fallbackPolicy":"local"`):                                                  "flow[0] a: clusterConfig.fallbackPolicy",
+		cluster(`,"fallbackPolicy":"local","fallbackToLocalWhenFail":true`):                   "",
+		cluster(`,"fallbackPolicy":"local","fallbackToLocalWhenFail":true,"fallbackCount":2`): "flow[0] a: clusterConfig.fallbackCount",
+		`[{"resource":"a","timeWindow":1,"probeNum":1,"statBucketCount":1}]`:                  "",
+		`[{"resource":"a","timeWindow":1,"probeNum":2}]`:                                      "degrade[0] a: probeNum",
+		`[{"resource":"a","timeWindow":1,"probeTimeoutMs":5}]`:                                "degrade[0] a: probeTimeoutMs",
+		`[{"resource":"a","timeWindow":1,"statBucketCount":2}]`:                               "degrade[0] a: statBucketCount",
+		`[{"resource":"a","paramKey":"u","count":1}]`:                                         "param[0] a: paramKey",
+		`[{"resource":"a","paramIdx":0,"count":1}]`:                                           "",
+		`[{"resource":"a","limitApp":"x","strategy":0,"strict":true}]`:                        "authority[0] a: strict",
+		`[{"resource":"a","limitApp":"x","strategy":0}]`:                                      "",
+	} {
+		files, losses := to(t, convert.Arrays, text)
+		var members []string
+		for _, l := range losses {
+			members = append(members, l[:strings.LastIndex(l[:strings.Index(l, "Sentinel's")], ":")])
+		}
+		if got := strings.Join(members, ", "); got != want {
+			t.Errorf("%s: losses %q, want %q", text, losses, want)
+		}
+		for _, content := range files {
+			same(t, text, content, "[\n  "+text[1:len(text)-1]+"\n]\n")
+		}
+		if _, losses = to(t, convert.Single, text); len(losses) > 0 {
+			t.Errorf("%s: losses %q of the document, which holds them all", text, losses)
+		}
+	}
+}
+
+// An array without rules stays one.
+func TestEmptyArrays(t *testing.T) {
+	t.Parallel()
+	for _, form := range []convert.Form{convert.Arrays, convert.Golang} {
+		files, losses := to(t, form, `[]`, ` null `)
+		if len(files) != 1 || files["flow.json"] != "[]\n" || len(losses) > 0 {
+			t.Errorf("form %d: files %q, losses %q", form, files, losses)
+		}
+		if files, _ = to(t, form, `[]`, `[{"resource":"d","timeWindow":5}]`); len(files) != 1 || files["flow.json"] != "" {
+			t.Errorf("form %d: files %q beside an array with rules", form, files)
+		}
+		d, err := document.ParseArray(chain.KindDegrade, []byte("[]"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := map[convert.Form]string{convert.Arrays: "degrade.json", convert.Golang: "circuitbreaker.json"}[form]
+		if results, _ := convert.To(form, convert.Input{Document: d}); len(results) != 1 || results[0].Name != want {
+			t.Errorf("form %d: files %v of a given kind", form, results)
+		}
+	}
+}
+
+func TestLossIsOneLine(t *testing.T) {
+	t.Parallel()
+	l := convert.Loss{Kind: chain.KindFlow, Resource: "a\nb: loaded", Member: "mode", Reason: "is lost"}
+	if got := l.String(); got != `flow[0] a\nb: loaded: mode: is lost` {
+		t.Errorf("got %q", got)
+	}
+}
+
 func TestArraysToDocument(t *testing.T) {
 	t.Parallel()
 	files, losses := to(t, convert.Single,
@@ -126,6 +203,10 @@ func TestDocumentsToDocument(t *testing.T) {
 func TestToGolang(t *testing.T) {
 	t.Parallel()
 	const flow = `"warmUpPeriodSec":10,"statIntervalInMs":0`
+	reject := func(threshold, interval string) string {
+		return `{"resource":"s","tokenCalculateStrategy":0,"controlBehavior":0,"threshold":` + threshold +
+			`,"relationStrategy":0,"maxQueueingTimeMs":500,"warmUpPeriodSec":10,"statIntervalInMs":` + interval + `}`
+	}
 	for _, c := range []struct{ text, name, want string }{
 		{`[{"id":7,"resource":"r","count":10}]`, "flow.json", `{"id":"7","resource":"r","tokenCalculateStrategy":0,"controlBehavior":0,"threshold":10,"relationStrategy":0,"maxQueueingTimeMs":500,` + flow + `}`},
 		{
@@ -134,8 +215,11 @@ func TestToGolang(t *testing.T) {
 		},
 		{
 			`[{"resource":"q","count":0.3,"controlBehavior":2,"app":"shop"}]`, "flow.json",
-			`{"resource":"q","tokenCalculateStrategy":0,"controlBehavior":1,"threshold":3,"relationStrategy":0,"maxQueueingTimeMs":500,"warmUpPeriodSec":10,"statIntervalInMs":10000,"app":"shop"}`,
+			`{"resource":"q","tokenCalculateStrategy":0,"controlBehavior":1,"threshold":1,"relationStrategy":0,"maxQueueingTimeMs":500,"warmUpPeriodSec":10,"statIntervalInMs":3333,"app":"shop"}`,
 		},
+		{`[{"resource":"s","count":0.123456}]`, "flow.json", reject("1", "8100")},
+		{`[{"resource":"s","count":0.3,"statIntervalInMs":500}]`, "flow.json", reject("1", "1667")},
+		{`[{"resource":"s","count":2.5}]`, "flow.json", reject("2.5", "0")},
 		{
 			`[{"resource":"w","count":9,"controlBehavior":3,"strategy":1,"refResource":"x","warmUpPeriodSec":2}]`, "flow.json",
 			`{"resource":"w","tokenCalculateStrategy":1,"controlBehavior":1,"threshold":9,"relationStrategy":1,"refResource":"x","maxQueueingTimeMs":500,"warmUpPeriodSec":2,"warmUpColdFactor":3,"statIntervalInMs":0}`,
@@ -179,7 +263,7 @@ func TestLossesOfGolang(t *testing.T) {
 		`[{"resource":"r","strategy":2,"refResource":"e"}]`:                               "flow[0] r: left out: strategy:",
 		`[{"resource":"r","grade":0,"count":0.5}]`:                                        "flow[0] r: left out: count:",
 		`[{"resource":"r","grade":0,"count":5,"strategy":1,"refResource":"x"}]`:           "flow[0] r: left out: strategy:",
-		`[{"resource":"r","count":0.123456789,"controlBehavior":2}]`:                      "flow[0] r: left out: count:",
+		`[{"resource":"r","count":0.0000001}]`:                                            "flow[0] r: left out: count:",
 		`[{"resource":"r","count":0.5,"controlBehavior":1}]`:                              "flow[0] r: left out: count:",
 		`[{"resource":"r","count":5,"statIntervalInMs":1000,"statBucketCount":5}]`:        "flow[0] r: statBucketCount:",
 		`[{"resource":"r","mode":"observe"}]`:                                             "flow[0] r: left out: mode:",

@@ -99,12 +99,12 @@ func (c *conversion) golangRate(e element, r flow.Rule) {
 		if interval == 0 {
 			interval = 1000
 		}
-		threshold, period, ok := stretch(r.Count, interval)
-		if !ok {
-			c.drop(e, "count", "%v per %d ms has no form with a whole threshold and interval, and sentinel-golang's threshold must be at least 1", r.Count, interval)
+		period := math.Round(float64(interval) / r.Count)
+		if period > math.MaxInt32 {
+			c.drop(e, "count", "%v per %d ms is too little: sentinel-golang's threshold must be at least 1, and its interval at most %d ms", r.Count, interval, math.MaxInt32)
 			return
 		}
-		w.Threshold, w.StatIntervalInMs = float64(threshold), period
+		w.Threshold, w.StatIntervalInMs = 1, int64(period)
 	}
 	if r.StatBucketCount != 0 && r.StatBucketCount != golang.Buckets(w.StatIntervalInMs) {
 		c.lack(e, "statBucketCount", "sentinel-golang chooses the buckets of a window itself")

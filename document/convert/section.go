@@ -36,6 +36,7 @@ func addSection[R interface{ Head() chain.Head }](c *conversion, d *document.Doc
 		}
 		switch {
 		case c.form != Golang:
+			c.foreign(e, item.Rule)
 			c.keep(e, item.Golang, item.Raw, item.Rule, item.Warnings)
 		case golang == nil:
 			c.drop(e, "", "sentinel-golang has no rules of this kind")

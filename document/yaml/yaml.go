@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"sort"
-	"strconv"
 
 	"go.yaml.in/yaml/v3"
 
@@ -56,12 +54,12 @@ func ToJSON(content []byte) (text []byte, locate func(offset int) document.Posit
 	if err := d.Decode(&root); errors.Is(err, io.EOF) {
 		return nil, func(int) document.Position { return document.Position{Line: 1, Column: 1} }, nil
 	} else if err != nil {
-		return nil, nil, syntaxError(err)
+		return nil, nil, syntaxError(content, err)
 	}
 	if err := d.Decode(&second); err == nil {
 		return nil, nil, &document.Error{Index: -1, Reason: "more than one YAML document; keep one", At: position(&second)}
 	} else if !errors.Is(err, io.EOF) {
-		return nil, nil, syntaxError(err)
+		return nil, nil, syntaxError(content, err)
 	}
 	w := &writer{limit: limit(len(content))}
 	if err := w.value(&root, nil); err != nil {
@@ -72,16 +70,6 @@ func ToJSON(content []byte) (text []byte, locate func(offset int) document.Posit
 
 // limit bounds what aliases can blow a text up to.
 func limit(size int) int { return 64*size + 1<<20 }
-
-func syntaxError(err error) error {
-	result := &document.Error{Index: -1, Reason: "not YAML: " + err.Error()}
-	if found := regexp.MustCompile(`^yaml: line (\d+): (.*)`).FindStringSubmatch(err.Error()); found != nil {
-		result.Reason = "not YAML: " + found[2]
-		result.At.Line, _ = strconv.Atoi(found[1])
-		result.At.Column = 1
-	}
-	return result
-}
 
 func position(n *yaml.Node) document.Position {
 	return document.Position{Line: n.Line, Column: n.Column}

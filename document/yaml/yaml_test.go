@@ -1,6 +1,7 @@
 package yaml_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -108,6 +109,34 @@ func TestUnreadable(t *testing.T) {
 		d, err := yaml.Parse([]byte(text))
 		if err == nil || d != nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+}
+
+// Faults of the notation are at the line where they are, or where what is never closed begins.
+func TestSyntaxErrorsNameTheLine(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]int{
+		"[{a: 1}\n":                       1,
+		"a: [1, 2\n":                      1,
+		"a: 1\nb: [\n":                    2,
+		"a: 1\nb:\n  - [1\n  - 2\nc: 3\n": 3,
+		"flowRules:\n  - resource: a\n    count: 1\n   bad: x\n":            4,
+		"flowRules:\n  - resource: a\n    count: 1\n  bad: x\n  worse: y\n": 4,
+		"flowRules:\n- resource: a\n  count: 1\n   x: 2\n":                  4,
+		"flowRules:\n  - resource: a\n  - resource: b\n    count: : 2\n":    4,
+		"a: 1\nb: 2\n}\n":            3,
+		"a: 1\nb: {x: 1\nc: 2\n":     2,
+		"a: 'x\nb: 2\n":              1,
+		"a: 1\nb: 2\n- c\n":          3,
+		"a: 1\nfoo\nb: 1\n":          2,
+		"a: 1\nb: &x\nc: *y\n":       3,
+		"[\n  {a: 1},\n  {a: 2\n]\n": 3,
+		"a: 1" + strings.Repeat("\nb: {x: 1}", 9) + "\n\n# text\n- c\n": 13,
+	} {
+		_, err := yaml.Parse([]byte(text))
+		if at, ok := errors.AsType[*document.Error](err); !ok || at.At.Line != want || !strings.Contains(at.Reason, "not YAML: ") {
+			t.Errorf("%q: %v, want line %d", text, err, want)
 		}
 	}
 }

@@ -126,6 +126,9 @@ type Set[R Rule[R], C any] struct {
 	onChange  []func(Change)      // guarded by mu
 	listeners map[int]func([]R)   // guarded by mu
 	nextID    int                 // guarded by mu
+	news      []*Table[R, C]      // that listeners were not told of yet; guarded by mu
+	telling   bool                // somebody is telling them; guarded by mu
+	after     []func()            // guarded by mu
 }
 
 // New makes an empty set. build makes the controller of a valid rule; a panic in it refuses the rule.
@@ -145,6 +148,61 @@ func (s *Set[R, C]) Table() *Table[R, C] { return s.table.Load() }
 
 // Known returns the rules that would be in force if the kind were switched on.
 func (s *Set[R, C]) Known() *Table[R, C] { return s.known.Load() }
+
+// After registers a function that is called after each load, when no lock is held.
+func (s *Set[R, C]) After(f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.after = append(s.after, f)
+}
+
+// unlock ends a load and tells who wants to know. No lock is held meanwhile, so they may use the set.
+func (s *Set[R, C]) unlock() {
+	after := s.after
+	s.mu.Unlock()
+	for _, f := range after {
+		f()
+	}
+	for {
+		t, listeners := s.nextNews()
+		if t == nil {
+			return
+		}
+		for _, f := range listeners {
+			tell(f, rulesOf(t))
+		}
+		s.told()
+	}
+}
+
+// nextNews returns what to tell to whom; nil if there is nothing or somebody, perhaps a caller of this, is telling.
+func (s *Set[R, C]) nextNews() (t *Table[R, C], listeners []func([]R)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.telling || len(s.news) == 0 {
+		return nil, nil
+	}
+	s.telling = true
+	t, s.news = s.news[0], s.news[1:]
+	for id := range s.nextID {
+		if f := s.listeners[id]; f != nil {
+			listeners = append(listeners, f)
+		}
+	}
+	return t, listeners
+}
+
+func (s *Set[R, C]) told() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.telling = false
+}
+
+// tell calls f; a panic ends there.
+func tell[R any](f func([]R), rules []R) {
+	defer func() { _ = recover() }()
+	f(rules)
+}
 
 // OnChange registers a function that is called after each change of the table, within the load.
 func (s *Set[R, C]) OnChange(f func(Change)) {
@@ -183,7 +241,7 @@ func (s *Set[R, C]) Load(source string, rules []R) chain.Report {
 // LoadItems is Load for a list that was decoded element by element.
 func (s *Set[R, C]) LoadItems(source string, items []Item[R]) chain.Report {
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.unlock()
 	own := make([]Item[R], len(items))
 	for i, item := range items {
 		own[i] = item
@@ -204,7 +262,7 @@ func (s *Set[R, C]) LoadItems(source string, items []Item[R]) chain.Report {
 // the source "" (code). Sources that load again bring theirs back. The report counts from the given list's start.
 func (s *Set[R, C]) LoadResource(resource string, rules []R) chain.Report {
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.unlock()
 	s.forget(resource)
 	code := s.sources[""]
 	if code == nil {
@@ -246,7 +304,7 @@ func (s *Set[R, C]) forget(resource string) {
 // SetOff switches the whole kind off or on. Off, no rule is in force; controllers keep their state.
 func (s *Set[R, C]) SetOff(off bool) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.unlock()
 	if s.off != off {
 		s.off = off
 		s.merge()
@@ -322,7 +380,5 @@ func (s *Set[R, C]) merge() {
 	for _, f := range s.onChange {
 		f(change)
 	}
-	for _, f := range s.listeners {
-		f(rulesOf(published))
-	}
+	s.news = append(s.news, published)
 }

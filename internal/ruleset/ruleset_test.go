@@ -149,9 +149,9 @@ func TestVerdicts(t *testing.T) {
 		"loaded duplicate observed disabled disabled refused refused refused refused refused refused loaded")
 	for i, want := range map[int]string{
 		0:  "flow[0] a: loaded",
-		1:  "flow[1] a: duplicate: rule 0 comes first",
+		1:  "flow[1] a: duplicate",
 		5:  "flow[5] b: refused: count: must not be negative: -1",
-		6:  "flow[6]  : refused: resource: must not be blank",
+		6:  "flow[6] -: refused: resource: must not be blank",
 		8:  "flow[8] c: refused: building the rule's controller panicked: no such behaviour",
 		9:  "flow[9] c: refused: cannot be built",
 		10: "flow[10] c: refused: mode: mode(7) is not one of enforce, observe, off",
@@ -201,7 +201,7 @@ func TestSourcesMergeInNameOrder(t *testing.T) {
 
 	// An equal rule of a later source is a duplicate, and comes into force when the first one goes.
 	report := s.Load("n", []rule{{Name: "r", Count: 5}})
-	expect(t, "duplicate", report.Rules[0].String(), `flow[0] r: duplicate: rule 0 of source "m" comes first`)
+	expect(t, "duplicate", report.Rules[0].String(), `flow[0] r: duplicate`)
 	held := s.controllers("r")[0]
 	s.Load("m", nil)
 	expect(t, "taken over", s.inForce("r"), "5@n 3@z")
@@ -220,7 +220,7 @@ func TestStatusIsOfNow(t *testing.T) {
 	for _, r := range s.Status().Rules {
 		lines = append(lines, r.Source+":"+r.String())
 	}
-	expect(t, "status", strings.Join(lines, "; "), `a:flow[0] r: loaded; b:flow[0] r: duplicate: rule 0 of source "a" comes first; `+
+	expect(t, "status", strings.Join(lines, "; "), `a:flow[0] r: loaded; b:flow[0] r: duplicate; `+
 		`b:flow[1] x: refused: count: must not be negative: -1`)
 }
 
