@@ -10,9 +10,10 @@ import (
 	"strconv"
 	"strings"
 
+	"go.yaml.in/yaml/v3"
+
 	"github.com/tidegate-go/tidegate/document"
 	docyaml "github.com/tidegate-go/tidegate/document/yaml"
-	"go.yaml.in/yaml/v3"
 )
 
 // maxConfig bounds the size of a configuration file.

@@ -79,29 +79,30 @@ func TestMembersThatArraysIgnore(t *testing.T) {
 	cluster := func(more string) string {
 		return `[{"resource":"a","clusterMode":true,"clusterConfig":{"flowId":1` + more + `}}]`
 	}
-	for text, want := range map[string]string{
-		`[{"resource":"a","count":1,"statIntervalInMs":5000}]`:                                                                     "flow[0] a: statIntervalInMs",
-		`[{"resource":"a","count":1,"statIntervalInMs":1000,"statBucketCount":5}]`:                                                 "flow[0] a: statBucketCount",
-		`[{"resource":"a","count":1,"statIntervalInMs":1000,"statBucketCount":2}]`:                                                 "",
-		`[{"resource":"a","lowMemUsageThreshold":9,"highMemUsageThreshold":1,"memLowWaterMarkBytes":1,"memHighWaterMarkBytes":2}]`: "flow[0] a: lowMemUsageThreshold",
-		`[{"resource":"a","count":1,"tags":["x"],"description":"y","id":3}]`:                                                       "",
-		cluster(``):                          "",
-		cluster(`,"fallbackPolicy":"share"`): "flow[0] a: clusterConfig.fallbackPolicy",
-		cluster(`,"fallbackPolicy":"block"`): "flow[0] a: clusterConfig.fallbackPolicy",
-		cluster(`,"fallbackPolicy":"pass"`):  "flow[0] a: clusterConfig.fallbackPolicy",
-		cluster(`,"fallbackPolicy":"pass","fallbackToLocalWhenFail":false`):                   "",
-		cluster(`,"fallbackPolicy":"local"`):                                                  "flow[0] a: clusterConfig.fallbackPolicy",
-		cluster(`,"fallbackPolicy":"local","fallbackToLocalWhenFail":true`):                   "",
-		cluster(`,"fallbackPolicy":"local","fallbackToLocalWhenFail":true,"fallbackCount":2`): "flow[0] a: clusterConfig.fallbackCount",
-		`[{"resource":"a","timeWindow":1,"probeNum":1,"statBucketCount":1}]`:                  "",
-		`[{"resource":"a","timeWindow":1,"probeNum":2}]`:                                      "degrade[0] a: probeNum",
-		`[{"resource":"a","timeWindow":1,"probeTimeoutMs":5}]`:                                "degrade[0] a: probeTimeoutMs",
-		`[{"resource":"a","timeWindow":1,"statBucketCount":2}]`:                               "degrade[0] a: statBucketCount",
-		`[{"resource":"a","paramKey":"u","count":1}]`:                                         "param[0] a: paramKey",
-		`[{"resource":"a","paramIdx":0,"count":1}]`:                                           "",
-		`[{"resource":"a","limitApp":"x","strategy":0,"strict":true}]`:                        "authority[0] a: strict",
-		`[{"resource":"a","limitApp":"x","strategy":0}]`:                                      "",
+	for _, c := range []struct{ text, want string }{
+		{`[{"resource":"a","count":1,"statIntervalInMs":5000}]`, "flow[0] a: statIntervalInMs"},
+		{`[{"resource":"a","count":1,"statIntervalInMs":1000,"statBucketCount":5}]`, "flow[0] a: statBucketCount"},
+		{`[{"resource":"a","count":1,"statIntervalInMs":1000,"statBucketCount":2}]`, ""},
+		{`[{"resource":"a","lowMemUsageThreshold":9,"highMemUsageThreshold":1,"memLowWaterMarkBytes":1,"memHighWaterMarkBytes":2}]`, "flow[0] a: lowMemUsageThreshold"},
+		{`[{"resource":"a","count":1,"tags":["x"],"description":"y","id":3}]`, ""},
+		{cluster(``), ""},
+		{cluster(`,"fallbackPolicy":"share"`), "flow[0] a: clusterConfig.fallbackPolicy"},
+		{cluster(`,"fallbackPolicy":"block"`), "flow[0] a: clusterConfig.fallbackPolicy"},
+		{cluster(`,"fallbackPolicy":"pass"`), "flow[0] a: clusterConfig.fallbackPolicy"},
+		{cluster(`,"fallbackPolicy":"pass","fallbackToLocalWhenFail":false`), ""},
+		{cluster(`,"fallbackPolicy":"local"`), "flow[0] a: clusterConfig.fallbackPolicy"},
+		{cluster(`,"fallbackPolicy":"local","fallbackToLocalWhenFail":true`), ""},
+		{cluster(`,"fallbackPolicy":"local","fallbackToLocalWhenFail":true,"fallbackCount":2`), "flow[0] a: clusterConfig.fallbackCount"},
+		{`[{"resource":"a","timeWindow":1,"probeNum":1,"statBucketCount":1}]`, ""},
+		{`[{"resource":"a","timeWindow":1,"probeNum":2}]`, "degrade[0] a: probeNum"},
+		{`[{"resource":"a","timeWindow":1,"probeTimeoutMs":5}]`, "degrade[0] a: probeTimeoutMs"},
+		{`[{"resource":"a","timeWindow":1,"statBucketCount":2}]`, "degrade[0] a: statBucketCount"},
+		{`[{"resource":"a","paramKey":"u","count":1}]`, "param[0] a: paramKey"},
+		{`[{"resource":"a","paramIdx":0,"count":1}]`, ""},
+		{`[{"resource":"a","limitApp":"x","strategy":0,"strict":true}]`, "authority[0] a: strict"},
+		{`[{"resource":"a","limitApp":"x","strategy":0}]`, ""},
 	} {
+		text, want := c.text, c.want
 		files, losses := to(t, convert.Arrays, text)
 		var members []string
 		for _, l := range losses {

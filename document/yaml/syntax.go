@@ -8,8 +8,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/tidegate-go/tidegate/document"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/tidegate-go/tidegate/document"
 )
 
 // syntaxError returns an error of the YAML parser with the line of the fault.
