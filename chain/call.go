@@ -24,7 +24,8 @@ type Call struct {
 	Count int
 	// Prioritized lets the call wait for room in a window that a QPS rule finds full.
 	Prioritized bool
-	// Free makes the call acquire nothing: it passes where a call of 0 units passes, and counts 0.
+	// Free makes the call acquire nothing: it passes where a call of 0 units passes, and counts 0. It is in flight
+	// like any other and takes a place under concurrency rules.
 	Free bool
 	// Type classes the resource.
 	Type ResourceType
