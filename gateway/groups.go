@@ -90,42 +90,28 @@ func segments(path string) []string {
 	return strings.FieldsFunc(path, func(r rune) bool { return r == '/' })
 }
 
-// matchSegments matches segment by segment; on a mismatch it goes back to the last ** and lets it stand for one
-// segment more, so its time is at most the product of the lengths.
 func matchSegments(pattern, path []string) bool {
-	p, s := 0, 0
-	star, mark := -1, 0
-	for s < len(path) {
-		switch {
-		case p < len(pattern) && pattern[p] == "**":
-			star, mark = p, s
-			p++
-		case p < len(pattern) && matchSegment([]rune(pattern[p]), []rune(path[s])):
-			p++
-			s++
-		case star >= 0:
-			mark++
-			p, s = star+1, mark
-		default:
-			return false
-		}
-	}
-	for p < len(pattern) && pattern[p] == "**" {
-		p++
-	}
-	return p == len(pattern)
+	return matchRun(pattern, path, func(p string) bool { return p == "**" }, func(p, s string) bool {
+		return matchSegment([]rune(p), []rune(s))
+	})
 }
 
 // matchSegment matches one segment against a pattern with ? and *.
 func matchSegment(pattern, text []rune) bool {
+	return matchRun(pattern, text, func(p rune) bool { return p == '*' }, func(p, s rune) bool { return p == '?' || p == s })
+}
+
+// matchRun matches element by element, an element that is a star standing for any number of them. On a mismatch it goes
+// back to the last star and lets it stand for one more, so its time is at most the product of the lengths.
+func matchRun[E any](pattern, text []E, isStar func(E) bool, same func(pattern, text E) bool) bool {
 	p, s := 0, 0
 	star, mark := -1, 0
 	for s < len(text) {
 		switch {
-		case p < len(pattern) && pattern[p] == '*':
+		case p < len(pattern) && isStar(pattern[p]):
 			star, mark = p, s
 			p++
-		case p < len(pattern) && (pattern[p] == '?' || pattern[p] == text[s]):
+		case p < len(pattern) && same(pattern[p], text[s]):
 			p++
 			s++
 		case star >= 0:
@@ -135,7 +121,7 @@ func matchSegment(pattern, text []rune) bool {
 			return false
 		}
 	}
-	for p < len(pattern) && pattern[p] == '*' {
+	for p < len(pattern) && isStar(pattern[p]) {
 		p++
 	}
 	return p == len(pattern)
