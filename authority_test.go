@@ -124,3 +124,12 @@ func TestAuthorityComesFirst(t *testing.T) {
 	g.blocked("r", tidegate.ErrSystem, tidegate.Call{Origin: "a", Inbound: true})
 	g.blocked("r", tidegate.ErrFlow, from("a"))
 }
+
+func TestDoubtfulAddressBlock(t *testing.T) {
+	t.Parallel()
+	e, _ := newEngine(t)
+	report, err := e.AuthorityRules().Load(authority.Rule{Resource: "d", LimitApp: "10.0.0.0/33,app", Strategy: authority.Black})
+	if err != nil || len(report.Rules[0].Warnings) != 1 || !strings.Contains(report.Rules[0].Warnings[0], "10.0.0.0/33") {
+		t.Errorf("%v %q", err, report.Rules)
+	}
+}

@@ -44,8 +44,11 @@ func (e *Engine) guard(what string, f func()) {
 // failed counts and logs an internal error, after which the engine goes on.
 func (e *Engine) failed(what string, err error) {
 	e.counters.internal.Add(1)
-	e.log.warn("internal error; the engine goes on", "in", what, "error", err)
+	e.log.warnOf(what, "internal error; the engine goes on", "in", what, "error", err)
 }
+
+// mostSubjects bounds what a limitedLog remembers.
+const mostSubjects = 100
 
 // limitedLog logs each message at most once a minute.
 type limitedLog struct {
@@ -54,8 +57,11 @@ type limitedLog struct {
 	last map[string]time.Time // by message; guarded by mu
 }
 
-func (l *limitedLog) warn(message string, args ...any) {
-	if !l.due(message) {
+func (l *limitedLog) warn(message string, args ...any) { l.warnOf(message, message, args...) }
+
+// warnOf logs what is said about one subject at most once a minute.
+func (l *limitedLog) warnOf(subject, message string, args ...any) {
+	if !l.due(subject) {
 		return
 	}
 	l.to.Warn(message, args...) //nolint:sloglint // the callers give literals
@@ -68,7 +74,7 @@ func (l *limitedLog) due(message string) bool {
 	if last, ok := l.last[message]; ok && now.Sub(last) < time.Minute {
 		return false
 	}
-	if l.last == nil {
+	if l.last == nil || len(l.last) >= mostSubjects {
 		l.last = map[string]time.Time{}
 	}
 	l.last[message] = now

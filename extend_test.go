@@ -243,3 +243,14 @@ func TestDocumentParsersAreIsolated(t *testing.T) {
 		}
 	}
 }
+
+func TestMemoryMarkBeyondTheMachine(t *testing.T) {
+	t.Parallel()
+	e, _ := newEngine(t)
+	report, err := e.FlowRules().Load(flow.Rule{
+		Resource: "r", LowMemUsageThreshold: 10, HighMemUsageThreshold: 2, MemLowWaterMarkBytes: 1000, MemHighWaterMarkBytes: 1 << 60,
+	})
+	if err == nil || report.Rules[0].Member != "memHighWaterMarkBytes" {
+		t.Errorf("%v %v", err, report.Rules)
+	}
+}

@@ -135,6 +135,14 @@ func (e *Engine) memory() (uint64, bool) {
 	return r.Memory, r.MemoryKnown
 }
 
+// memoryTotal returns what reads the memory there is; nil with injected readings, which may be of any machine.
+func (e *Engine) memoryTotal() func() (uint64, bool) {
+	if e.config.readings != nil {
+		return nil
+	}
+	return hostload.New("").MemoryTotal
+}
+
 // sampleIfNeeded starts or ends the sampling as the rules in force need it.
 func (e *Engine) sampleIfNeeded() {
 	e.sampler.adjust(func() bool { return e.system.NeedsReadings() || e.flow.NeedsMemory() })

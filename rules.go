@@ -168,7 +168,7 @@ func (e *Engine) makeKinds() {
 	now := e.clock.now
 	e.flow = flow.NewSlot(flow.Settings{
 		Scope: e.scope, ColdFactor: e.config.coldFactor, OccupyTimeout: &e.occupy, Now: now, Related: e.related,
-		Memory: e.memory, Behaviors: e.config.behaviors, Failed: e.failed,
+		Memory: e.memory, MemoryTotal: e.memoryTotal(), Behaviors: e.config.behaviors, Failed: e.failed,
 	})
 	e.authority = authority.NewSlot()
 	e.system = system.NewSlot(e.inbound, now, e.systemReadings)

@@ -90,13 +90,17 @@ func (r Rule) Clone() Rule {
 
 // Warnings returns remarks on a valid rule that probably does not do what was meant.
 func (r Rule) Warnings() []string {
+	var list []string
 	switch {
 	case r.Strategy == White && !r.Strict:
-		return []string{`calls without an origin pass this white list; "strict": true refuses them`}
+		list = append(list, `calls without an origin pass this white list; "strict": true refuses them`)
 	case r.Strategy == Black && r.Strict:
-		return []string{"strict has no effect on a black list"}
+		list = append(list, "strict has no effect on a black list")
 	}
-	return nil
+	for _, item := range Doubtful(r.LimitApp) {
+		list = append(list, fmt.Sprintf("limitApp: %q is no valid address block and stands for an origin of that very name", item))
+	}
+	return list
 }
 
 // Parse reads a rule from Sentinel's JSON. Absent members and null mean the default. Unknown members are

@@ -17,6 +17,7 @@ type Settings struct {
 	Now           func() int64                      // engine time, ns
 	Related       func(name string) *stat.Resource  // the resource of that name, nil if nobody called it
 	Memory        func() (inUse uint64, known bool) // bytes that memory-adaptive rules compare
+	MemoryTotal   func() (bytes uint64, known bool) // of the machine or the control group; nil: not checked
 	Behaviors     map[ControlBehavior]Factory       // of the user's
 	Failed        func(what string, err error)      // told of a user's function that panicked
 }

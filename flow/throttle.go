@@ -26,6 +26,9 @@ const neverPassed = math.MinInt64 / 2
 func newShaper(r Rule, settings Settings) (s *shaper, err error) {
 	s = &shaper{maxQueue: int64(r.MaxQueueing())}
 	s.last.Store(neverPassed)
+	if err := checkTotal(r, settings.MemoryTotal); err != nil {
+		return nil, err
+	}
 	if r.Grade == GradeQPS && (r.ControlBehavior == WarmUp || r.ControlBehavior == WarmUpThrottling) {
 		s.warm = newWarmUp(r.Count, r.WarmUpPeriod(), settings.ColdFactor)
 	}

@@ -76,6 +76,17 @@ func (r Rule) checkCluster() error {
 	return rulejson.CheckCluster(r.ClusterConfig)
 }
 
+// checkTotal refuses a rule whose high mark the memory can never reach.
+func checkTotal(r Rule, total func() (bytes uint64, known bool)) error {
+	if !r.MemoryAdaptive() || total == nil {
+		return nil
+	}
+	if bytes, known := total(); known && uint64(r.MemHighWaterMarkBytes) > bytes {
+		return chain.Refuse("memHighWaterMarkBytes", "%d is more than the memory there is, %d", r.MemHighWaterMarkBytes, bytes)
+	}
+	return nil
+}
+
 func (r Rule) checkMemory() error {
 	if !r.MemoryAdaptive() {
 		return nil

@@ -39,7 +39,7 @@ type Key struct {
 
 // A ParamKeyer is an object that names the value by which rules shall tell it from others, such as an identifier.
 // The value is taken at the time of the check and treated like an argument: it may be a collection.
-// If ParamKey panics the argument is skipped and counted, and the call goes on.
+// A key that is itself a ParamKeyer is compared as it is. If ParamKey panics the argument is skipped and counted, and the call goes on.
 type ParamKeyer interface{ ParamKey() any }
 
 // ScalarKey returns the key of an integer, float, boolean or string argument. It allocates nothing.
