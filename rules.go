@@ -43,7 +43,7 @@ func (s *RuleSet[R]) rules() loader[R] {
 }
 
 // Load replaces the rules that code loaded before. The error names each refused rule by index and reason; the
-// others are in force. No rules at all removes those of code.
+// others are in force. No rules at all removes those of code; a list in which every rule is refused changes nothing.
 func (s *RuleSet[R]) Load(rules ...R) (Report, error) {
 	report := s.rules().Load("", rules)
 	return report, report.Err()

@@ -229,7 +229,8 @@ func (s *Set[R, C]) Subscribe(f func([]R)) (cancel func()) {
 	}
 }
 
-// Load replaces the rules that the source supplied before. An empty list removes them.
+// Load replaces the rules that the source supplied before. An empty list removes them; one in which every rule is
+// refused changes nothing.
 func (s *Set[R, C]) Load(source string, rules []R) chain.Report {
 	items := make([]Item[R], len(rules))
 	for i, r := range rules {
@@ -249,6 +250,9 @@ func (s *Set[R, C]) LoadItems(source string, items []Item[R]) chain.Report {
 			own[i].Rule = item.Rule.Clone()
 		}
 	}
+	if report, none := s.noneValid(source, own); none && s.sources[source] != nil {
+		return report
+	}
 	if len(own) == 0 {
 		delete(s.sources, source)
 	} else {
@@ -256,6 +260,21 @@ func (s *Set[R, C]) LoadItems(source string, items []Item[R]) chain.Report {
 	}
 	s.merge()
 	return s.reportOf(source)
+}
+
+// noneValid reports on a list that is not empty and holds no valid rule. Such a list is a mistake as a whole, so what
+// the source supplied before stays. The caller holds mu.
+func (s *Set[R, C]) noneValid(source string, items []Item[R]) (report chain.Report, none bool) {
+	for i := range items {
+		_, err := s.compile(&items[i])
+		if err == nil {
+			return chain.Report{}, false
+		}
+		report.Rules = append(report.Rules, refused(chain.RuleReport{
+			Kind: s.kind, Source: source, Index: i, Resource: items[i].Rule.Head().Resource, Warnings: items[i].Warnings,
+		}, err))
+	}
+	return report, len(items) > 0
 }
 
 // LoadResource replaces the rules of one resource: those of every source go, the given ones join

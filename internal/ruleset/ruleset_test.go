@@ -497,3 +497,18 @@ func TestPatternThatEndsInAQuotation(t *testing.T) {
 		}
 	}
 }
+
+// A list without a valid rule is a mistake as a whole: what works stays.
+func TestListWithoutAValidRule(t *testing.T) {
+	t.Parallel()
+	s := newSet(ruleset.Options[rule]{})
+	s.Load("a", []rule{{Name: "r", Count: 1}})
+	report := s.Load("a", []rule{{Name: "r", Count: -1}, {}})
+	if report.Count(chain.Refused) != 2 || len(s.Rules()) != 1 {
+		t.Errorf("%v; in force: %v", report.Rules, s.Rules())
+	}
+	s.Load("a", nil)
+	if len(s.Rules()) != 0 {
+		t.Errorf("after an empty list: %v", s.Rules())
+	}
+}
