@@ -168,7 +168,7 @@ func (p *peers) named(origin string) bool {
 func (p *peers) markStrictest(bounds []*bound) {
 	for i, k := range p.checks {
 		for j, other := range p.checks {
-			if i != j && k.sameWord(other) && !bounds[j].Observed && stricter(other, k, j < i) {
+			if i != j && k.sameWord(other) && !bounds[j].Observed && stricter(other, k, j < i || other.shaper.warm != nil) {
 				k.reserves = false
 			}
 		}
@@ -179,13 +179,16 @@ func stricter(a, b *check, first bool) bool {
 	return a.rule.Count < b.rule.Count || a.rule.Count == b.rule.Count && first
 }
 
-// sameWord says whether both rules reject by a fixed count on the same exact word.
+// sameWord says whether both rules limit the same exact word, k by a fixed count, the other by one that is never above
+// its count.
 func (k *check) sameWord(o *check) bool {
-	fixed := func(r Rule) bool {
-		return (r.Grade == GradeConcurrency || r.ControlBehavior == Reject) && !r.MemoryAdaptive() && !r.ClusterMode && r.Count >= 1
+	plain := func(c *check) bool {
+		return c.shaper.custom == nil && !c.adaptive && !c.rule.ClusterMode && c.rule.Count >= 1
 	}
+	fixed := k.rule.Grade == GradeConcurrency || k.rule.ControlBehavior == Reject
+	bounded := o.rule.Grade == GradeConcurrency || o.rule.ControlBehavior == Reject || o.rule.ControlBehavior == WarmUp
 	ki, kn := k.rule.Window()
 	oi, on := o.rule.Window()
-	return k.shaper.custom == nil && o.shaper.custom == nil && fixed(k.rule) && fixed(o.rule) && k.app == o.app && k.rule.Strategy == o.rule.Strategy &&
+	return fixed && bounded && plain(k) && plain(o) && k.app == o.app && k.rule.Strategy == o.rule.Strategy &&
 		k.rule.RefResource == o.rule.RefResource && k.rule.Grade == o.rule.Grade && ki == oi && kn == on
 }
