@@ -14,7 +14,7 @@ var ownDivergences []byte
 // Divergence is one scenario in which this project decides otherwise than recorded, and what it decides.
 type Divergence struct {
 	Scenario string
-	Rows     []string // numbers of the reference's quirks, tags of the traces, or plain labels; docs/compatibility.md tells them in words, and the scenario's tags, that explain it
+	Rows     []string // what explains it: numbers of the quirks, tags of the traces, or plain labels; docs/compatibility.md has them in words
 	Reason   string
 	steps    map[int]outcome // by step, the fields that differ; nil: the field is absent
 	ops      map[int]string
@@ -53,7 +53,7 @@ func (d *Divergences) of(scenario string) *Divergence {
 type (
 	divergenceJSON struct {
 		Scenario string     `json:"scenario"`
-		Rows     []string   `json:"rows"`
+		Rows     []string   // what explains it: numbers of the quirks, tags of the traces, or plain labels; docs/compatibility.md has them in words
 		Reason   string     `json:"reason"`
 		Steps    []stepJSON `json:"steps"`
 	}
