@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/tidegate-go/tidegate"
@@ -285,37 +286,31 @@ func TestEnginesShareNothing(t *testing.T) {
 	}
 }
 
-func TestNoGoroutineLeft(t *testing.T) { // not parallel: it counts goroutines
-	before := runtime.NumGoroutine()
-	for range 20 {
-		e, err := tidegate.New()
-		if err != nil {
-			t.Fatal(err)
+// A bubble does not end while a goroutine of the engine is left in it.
+func TestNoGoroutineLeft(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		for range 20 {
+			e, err := tidegate.New()
+			if err != nil {
+				t.Fatal(err)
+			}
+			load(t, e.FlowRules(), `{"resource":"r","count":1}`)
+			load(t, e.SystemRules(), `{"highestCpuUsage":0.9}`)
+			entry, _ := e.Enter(t.Context(), "r", tidegate.Call{})
+			if err := e.Close(); err != nil {
+				t.Error(err)
+			}
+			if err := e.Close(); err != nil {
+				t.Error(err)
+			}
+			entry.Exit(nil)
+			if s, _ := e.ResourceStats("r"); s.Active != 0 || s.TotalSuccess != 1 {
+				t.Errorf("an exit after Close: %+v", s)
+			}
+			if _, err := e.Enter(t.Context(), "r", tidegate.Call{}); !errors.Is(err, tidegate.ErrFlow) {
+				t.Errorf("the engine does not decide after Close: %v", err)
+			}
 		}
-		load(t, e.FlowRules(), `{"resource":"r","count":1}`)
-		load(t, e.SystemRules(), `{"highestCpuUsage":0.9}`)
-		entry, _ := e.Enter(t.Context(), "r", tidegate.Call{})
-		if err := e.Close(); err != nil {
-			t.Error(err)
-		}
-		if err := e.Close(); err != nil {
-			t.Error(err)
-		}
-		entry.Exit(nil)
-		if s, _ := e.ResourceStats("r"); s.Active != 0 || s.TotalSuccess != 1 {
-			t.Errorf("an exit after Close: %+v", s)
-		}
-		if _, err := e.Enter(t.Context(), "r", tidegate.Call{}); !errors.Is(err, tidegate.ErrFlow) {
-			t.Errorf("the engine does not decide after Close: %v", err)
-		}
-	}
-	for range 100 {
-		if runtime.NumGoroutine() <= before {
-			return
-		}
-		runtime.Gosched()
-	}
-	if now := runtime.NumGoroutine(); now > before {
-		t.Errorf("%d goroutines, %d at first", now, before)
-	}
+	})
 }

@@ -22,7 +22,7 @@ func within(t *testing.T, what string, f func()) {
 	go func() { defer close(done); f() }()
 	select {
 	case <-done:
-	case <-time.After(2 * time.Second):
+	case <-time.After(20 * time.Second):
 		t.Errorf("DEADLOCK: %s", what)
 	}
 }

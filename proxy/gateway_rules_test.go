@@ -124,7 +124,7 @@ func TestGatewayRuleBehaviors(t *testing.T) {
 		t.Parallel()
 		g := run(t, guardedRoutes, `[{"resource":"shop","count":1,"intervalSec":1}]`, echo)
 		g.expect(http.StatusOK, "/r/x")
-		eventually(t, "the next interval", 5*time.Second, func() bool { status, _ := g.get("/r/x"); return status == http.StatusOK })
+		eventually(t, "the next interval", 15*time.Second, func() bool { status, _ := g.get("/r/x"); return status == http.StatusOK })
 	})
 	t.Run("throttling", func(t *testing.T) {
 		t.Parallel()
@@ -162,7 +162,7 @@ func TestGatewayRuleBehaviors(t *testing.T) {
 		g.expect(http.StatusTooManyRequests, "/r/x")
 		close(leave)
 		wg.Wait()
-		eventually(t, "the place is free", 5*time.Second, func() bool { status, _ := g.get("/r/x"); return status == http.StatusOK })
+		eventually(t, "the place is free", 15*time.Second, func() bool { status, _ := g.get("/r/x"); return status == http.StatusOK })
 	})
 }
 
@@ -208,7 +208,7 @@ func TestAPIGroups(t *testing.T) {
 		t.Errorf("without the group's header: %d of 3 passed", got)
 	}
 	for _, resource := range []string{"shop", "GET:/", "exact", "prefix", "ant", "regex"} {
-		eventually(t, resource+" is left", 5*time.Second, func() bool {
+		eventually(t, resource+" is left", 15*time.Second, func() bool {
 			s, ok := g.Engine().ResourceStats(resource)
 			return ok && s.Active == 0
 		})
@@ -247,7 +247,7 @@ func TestGroupRefusalIsNoOutcome(t *testing.T) {
 	for range 3 {
 		g.expect(http.StatusInternalServerError, "/r/bad")
 	}
-	eventually(t, "the breaker opens", 5*time.Second, func() bool { status, _ := g.get("/r/good"); return status == http.StatusTooManyRequests })
+	eventually(t, "the breaker opens", 15*time.Second, func() bool { status, _ := g.get("/r/good"); return status == http.StatusTooManyRequests })
 }
 
 // Gateway rules and API definitions come and go with their files.
@@ -262,13 +262,13 @@ func TestGatewayRulesReload(t *testing.T) {
 	}
 	const closed = `{"gatewayFlowRules":[{"resource":"all","resourceMode":1,"count":0}],"gatewayApiDefinitions":[{"apiName":"all","predicateItems":[%s]}]}`
 	g.rewrite(fmt.Sprintf(closed, `{"pattern":"/**","matchStrategy":1}`))
-	eventually(t, "the group is in force", 5*time.Second, status(http.StatusTooManyRequests, "/elsewhere"))
+	eventually(t, "the group is in force", 15*time.Second, status(http.StatusTooManyRequests, "/elsewhere"))
 	g.rewrite(fmt.Sprintf(closed, `{"pattern":"/r/two"}`))
-	eventually(t, "the group is smaller", 5*time.Second, status(http.StatusOK, "/elsewhere"))
+	eventually(t, "the group is smaller", 15*time.Second, status(http.StatusOK, "/elsewhere"))
 	g.expect(http.StatusTooManyRequests, "/r/two")
 	g.expect(http.StatusOK, "/r/one")
 	g.rewrite(`{}`)
-	eventually(t, "nothing is limited", 5*time.Second, status(http.StatusOK, "/r/two"))
+	eventually(t, "nothing is limited", 15*time.Second, status(http.StatusOK, "/r/two"))
 }
 
 // Arrays of gateway rules and of API definitions are told apart by their members.
@@ -283,7 +283,7 @@ func TestGatewayRuleArrays(t *testing.T) {
 	g := start(t, dir)
 	g.expect(http.StatusOK, "/r/one")
 	g.rewrite(`[{"resource":"shop","count":1e6,"intervalSec":1},{"resource":"one","resourceMode":1,"count":0}]`)
-	eventually(t, "the rule of the group is in force", 5*time.Second, func() bool {
+	eventually(t, "the rule of the group is in force", 15*time.Second, func() bool {
 		status, _ := g.get("/r/one")
 		return status == http.StatusTooManyRequests
 	})

@@ -61,12 +61,12 @@ func TestRecovery(t *testing.T) {
 	g := runFor(t, "upstreams: [{name: shop, urls: [http://"+a+", http://"+b+"], health: {minRequests: 2, check: 20ms, recovery: 60s}}]\n"+
 		"routes: [{pattern: /, upstream: shop}]\n", "[]")
 	g.expect(http.StatusBadGateway, "/")
-	eventually(t, "both instances are ejected", 5*time.Second, func() bool { status, _ := g.get("/"); return status == http.StatusServiceUnavailable })
+	eventually(t, "both instances are ejected", 15*time.Second, func() bool { status, _ := g.get("/"); return status == http.StatusServiceUnavailable })
 	for _, address := range []string{a, b} {
 		serveAt(t, address, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, address) }))
 	}
 	seen := map[string]bool{}
-	eventually(t, "both instances answer again", 5*time.Second, func() bool {
+	eventually(t, "both instances answer again", 15*time.Second, func() bool {
 		status, body := g.get("/")
 		seen[body] = status == http.StatusOK
 		return seen[a] && seen[b]
@@ -148,7 +148,7 @@ func TestStopLeavesNothing(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	eventually(t, "the goroutines have ended", 5*time.Second, func() bool {
+	eventually(t, "the goroutines have ended", 15*time.Second, func() bool {
 		upstream.CloseClientConnections()
 		return runtime.NumGoroutine() <= before
 	})

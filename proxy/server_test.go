@@ -177,10 +177,10 @@ func TestRuleFile(t *testing.T) {
 		}
 	}
 	save(`[{`)
-	eventually(t, "the bad file is in the log", 3*time.Second, func() bool { return strings.Contains(g.log.String(), "rule file refused") })
+	eventually(t, "the bad file is in the log", 15*time.Second, func() bool { return strings.Contains(g.log.String(), "rule file refused") })
 	g.expect(http.StatusTooManyRequests, "/orders/1")
 	save(`[{"resource":"GET:/orders/{id}","count":1000}]`)
-	eventually(t, "the new rules are in force", 2*time.Second, func() bool { status, _ := g.get("/orders/1"); return status == http.StatusOK })
+	eventually(t, "the new rules are in force", 15*time.Second, func() bool { status, _ := g.get("/orders/1"); return status == http.StatusOK })
 	if n := strings.Count(g.log.String(), "rule file refused"); n != 1 {
 		t.Errorf("the bad file is in the log %d times, want once", n)
 	}
@@ -212,7 +212,7 @@ func TestRuleFileComesAndGoes(t *testing.T) {
 	name := filepath.Join(g.dir, "rules.json")
 	logged := func(part string, times int) {
 		t.Helper()
-		eventually(t, part+" is in the log", 5*time.Second, func() bool { return strings.Count(g.log.String(), part) >= times })
+		eventually(t, part+" is in the log", 15*time.Second, func() bool { return strings.Count(g.log.String(), part) >= times })
 		g.expect(http.StatusTooManyRequests, "/orders/1")
 		if n := strings.Count(g.log.String(), part); n != times {
 			t.Errorf("%q is in the log %d times, want %d: %s", part, n, times, g.log)
@@ -244,9 +244,9 @@ func TestRuleFileChangesForm(t *testing.T) {
 	status := func(want int) func() bool {
 		return func() bool { got, _ := g.get("/orders/1"); return got == want }
 	}
-	eventually(t, "the document is in force", 5*time.Second, status(http.StatusTooManyRequests))
+	eventually(t, "the document is in force", 15*time.Second, status(http.StatusTooManyRequests))
 	g.rewrite(`[{"qps":1e6}]`)
-	eventually(t, "the array is in force", 5*time.Second, status(http.StatusOK))
+	eventually(t, "the array is in force", 15*time.Second, status(http.StatusOK))
 }
 
 // held is a clock that stands still; it notes waits and does not make them.
@@ -304,14 +304,14 @@ func equal(a, b []time.Duration) bool {
 // place back.
 func TestQueueIsNotCut(t *testing.T) {
 	t.Parallel()
-	g := run(t, "timeouts: {readHeader: 50ms, idle: 50ms}\nupstreams: [{name: shop, urls: [UPSTREAM], dialTimeout: 100ms, responseTimeout: 100ms}]\n"+
-		"routes: [{pattern: /, id: q, upstream: shop, timeout: 100ms}]\n",
-		`[{"resource":"q","count":2,"controlBehavior":2,"maxQueueingTimeMs":600}]`, echo)
+	g := run(t, "timeouts: {readHeader: 400ms, idle: 400ms}\nupstreams: [{name: shop, urls: [UPSTREAM], dialTimeout: 600ms, responseTimeout: 600ms}]\n"+
+		"routes: [{pattern: /, id: q, upstream: shop, timeout: 600ms}]\n",
+		`[{"resource":"q","count":1,"controlBehavior":2,"maxQueueingTimeMs":1200}]`, echo)
 	start := time.Now()
 	g.expect(http.StatusOK, "/")
 	g.expect(http.StatusOK, "/")
-	if took := time.Since(start); took < 450*time.Millisecond {
-		t.Errorf("two calls took %v, want half a second: the second one has to wait", took)
+	if took := time.Since(start); took < 900*time.Millisecond {
+		t.Errorf("two calls took %v, want a second: the second one has to wait", took)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
@@ -319,7 +319,7 @@ func TestQueueIsNotCut(t *testing.T) {
 		_ = response.Body.Close()
 		t.Error("the client that left got an answer")
 	}
-	eventually(t, "the left call is over", time.Second, func() bool { s, _ := g.Engine().ResourceStats("q"); return s.TotalBlock == 1 })
+	eventually(t, "the left call is over", 15*time.Second, func() bool { s, _ := g.Engine().ResourceStats("q"); return s.TotalBlock == 1 })
 	g.expect(http.StatusOK, "/")
 }
 
@@ -535,7 +535,7 @@ func TestB45CallerLeaves(t *testing.T) {
 		cancel()
 		<-left
 	}
-	eventually(t, "the left calls are over", 5*time.Second, func() bool {
+	eventually(t, "the left calls are over", 15*time.Second, func() bool {
 		s, _ := g.Engine().ResourceStats("GET:/orders/{id}")
 		return s.Active == 0 && s.TotalSuccess == 3
 	})
