@@ -12,7 +12,8 @@ import (
 type CustomCheck interface {
 	// Name names the check in logs.
 	Name() string
-	// Order places it among the checks: see the Order constants of package chain. 0 is after all built-in ones.
+	// Order places it among the checks: see the Order constants of package chain. 0 is after all built-in ones
+	// but those that ask the token service, which are asked last of all.
 	Order() int
 	// Check returns nil to let the call pass. Another error refuses it: a *BlockError as it is, any other as the
 	// cause of one of kind custom. A panic is counted as an internal error and lets the call pass.

@@ -49,11 +49,15 @@ type Engine struct {
 	isolation *isolation.Slot
 	breakers  *circuitbreaker.Slot
 	kinds     []kind
+	tokens    chain.Tokens
 
 	sampler   sampler
 	observers observers
 	counters  counters
 	borrowing atomic.Bool // a prioritized call has ever been admitted into a bucket to come
+	noting    sync.Mutex  // held to change naming and patterned
+	naming    atomic.Bool // there are rules, in force or switched off
+	patterned atomic.Bool // a rule in force is a pattern
 	crowded   atomic.Bool // an origin was refused a node of its own since the last maintenance
 	pressed   atomic.Bool // a name was refused a resource of its own since the last maintenance
 
@@ -83,6 +87,7 @@ func New(options ...Option) (*Engine, error) {
 	e.overflow = nametable.New[*resource]()
 	e.records.New = e.newRecord
 	e.sampler.read = c.readings
+	e.makeTokens()
 	e.makeKinds()
 	e.tree.Named = e.flow.NamesEntrance
 	e.startHousekeeping()
@@ -162,11 +167,13 @@ func (e *Engine) made() bool { return e != nil && e.resources != nil }
 
 // kind is one kind of rules as the engine sees it.
 type kind struct {
-	kind   chain.Kind
-	order  int
-	checks func(*stat.Resource) []chain.Bound
-	setOff func(bool)
-	off    func() bool
-	plain  func(resource string) bool   // whether a rule names the resource
-	match  func(resource string) string // the patterns that match it, "" if none
+	kind     chain.Kind
+	order    int
+	checks   func(*stat.Resource) []chain.Bound
+	setOff   func(bool)
+	off      func() bool
+	any      func() bool                  // whether there are rules, in force or switched off
+	patterns func() bool                  // whether a rule in force is a pattern
+	plain    func(resource string) bool   // whether a rule names the resource
+	match    func(resource string) string // the patterns that match it, "" if none
 }

@@ -32,6 +32,13 @@ func (e *Engine) Enter(ctx context.Context, name string, call Call) (Entry, erro
 	if owner == nil || owner.Name != name || owner.gone.Load() {
 		owner = e.resourceOf(name, call.Type)
 	}
+	if p := owner.plan.Load(); p != nil && p.refusing.Load() {
+		if err := e.refuseAgain(ctx, r, owner, p, now, &call); err != nil {
+			r.of(owner)
+			e.records.Put(r)
+			return Entry{}, err
+		}
+	}
 	r.begin(ctx, owner, now, &call)
 	if err := e.decide(ctx, r); err != nil {
 		r.free()
@@ -42,12 +49,10 @@ func (e *Engine) Enter(ctx context.Context, name string, call Call) (Entry, erro
 
 // begin fills the record for a call.
 func (r *record) begin(ctx context.Context, owner *resource, now int64, call *Call) {
-	r.owner, r.created, r.waited = owner, now, 0
 	c := &r.call
 	c.Reset()
-	c.Now, c.Resource = now, &owner.Resource
-	c.Inbound, c.Prioritized = call.Inbound, call.Prioritized
-	c.Group = call.Group
+	c.Now, r.waited = now, 0
+	c.Inbound, c.Prioritized, c.Group = call.Inbound, call.Prioritized, call.Group
 	c.Count = int64(call.Count)
 	switch {
 	case call.Free:
@@ -55,15 +60,36 @@ func (r *record) begin(ctx context.Context, owner *resource, now int64, call *Ca
 	case call.Count == 0:
 		c.Count = 1
 	}
-	s := scopeOf(ctx)
-	if s == nil {
-		s = &noScope
-	}
-	r.setEntrance(call.Entrance, s)
-	r.setOrigin(call.Origin, s)
+	r.of(owner)
+	r.locate(scopeOf(ctx), call)
 	if len(call.Args) > 0 {
 		c.SetArgs(call.Args)
 	}
+}
+
+// of makes the record one of a call of that resource.
+func (r *record) of(owner *resource) {
+	if r.owner != owner {
+		r.owner, r.call.Resource, r.usual = owner, &owner.Resource, false
+	}
+}
+
+// locate finds the nodes of the call. A usual call is one without context, origin and parent of its own; of two usual
+// ones of a resource the second finds all as the first left it, which spares it a dozen writes with their barriers.
+func (r *record) locate(s *callScope, call *Call) {
+	if s == nil && call.Entrance == "" && call.Origin == "" {
+		if r.usual {
+			return
+		}
+		s, r.usual = &noScope, true
+	} else {
+		r.usual = false
+		if s == nil {
+			s = &noScope
+		}
+	}
+	r.setEntrance(call.Entrance, s)
+	r.setOrigin(call.Origin, s)
 }
 
 // setEntrance finds the node of the call's context. The context keeps a name of the engine's own, so that the
@@ -117,9 +143,19 @@ func (e *Engine) originNode(owner *resource, origin string) (n *stat.Node, own s
 // decide runs the checks, commits what they reserved, waits, and counts the call as passed or blocked.
 func (e *Engine) decide(ctx context.Context, r *record) error {
 	c := &r.call
-	if p := r.owner.plan.Load(); p != nil && len(p.checks) > 0 {
-		if err := e.check(c, p); err != nil {
-			c.UndoTo(chain.Mark{})
+	if p := r.owner.plan.Load(); p != nil && len(p.checks)+len(p.last) > 0 {
+		var err *BlockError
+		if c.Request == nil {
+			err = e.check(c, p)
+		} else {
+			err = e.checkSafely(c, p)
+		}
+		if err == nil && len(p.last) > 0 {
+			err = e.ask(ctx, c, p.last)
+		}
+		if err != nil {
+			p.refused(c.Now, err)
+			c.UndoAll()
 			e.block(c, err)
 			return err
 		}
@@ -135,18 +171,9 @@ func (e *Engine) decide(ctx context.Context, r *record) error {
 	return nil
 }
 
-func (e *Engine) check(c *chain.Context, p *plan) (blocked *BlockError) {
-	if c.Request != nil { // of the user's, so its methods may panic
-		defer func() {
-			if p := recover(); p != nil {
-				e.failed("request", fmt.Errorf("panic: %v", p))
-				c.UndoTo(chain.Mark{})
-				blocked = nil
-			}
-		}()
-	}
-	for i := range p.checks {
-		if err := p.checks[i].Check(c); err != nil {
+func (e *Engine) check(c *chain.Context, p *plan) *BlockError {
+	for _, k := range p.checks {
+		if err := k.Check(c); err != nil {
 			return err
 		}
 	}
@@ -154,6 +181,18 @@ func (e *Engine) check(c *chain.Context, p *plan) (blocked *BlockError) {
 		return c.Commit(e.observed(c))
 	}
 	return nil
+}
+
+// checkSafely is check for a call with a request, which is the user's, so that its methods may panic.
+func (e *Engine) checkSafely(c *chain.Context, p *plan) (blocked *BlockError) {
+	defer func() {
+		if p := recover(); p != nil {
+			e.failed("request", fmt.Errorf("panic: %v", p))
+			c.UndoAll()
+			blocked = nil
+		}
+	}()
+	return e.check(c, p)
 }
 
 // charge counts the call in the exact words of its scopes that no check has counted it in.
@@ -223,16 +262,19 @@ func (e *Engine) gaveUp(c *chain.Context, cause error) *BlockError {
 }
 
 func (e *Engine) pass(c *chain.Context, now int64) {
-	if c.Node.Pass(c.Hint, now, c.Units()) {
+	units := c.Units()
+	if c.Node.Pass(c.Hint, now, units) {
 		c.Hint = e.stripes.Add(1) // of this record, whose calls met another core's
 	}
 	if c.OriginNode != nil {
-		c.OriginNode.Pass(c.Hint, now, c.Units())
+		c.OriginNode.Pass(c.Hint, now, units)
 	}
 	if c.Inbound {
-		e.inbound.Pass(c.Hint, now, c.Units())
+		e.inbound.Pass(c.Hint, now, units)
 	}
-	e.arrived(c)
+	if c.Permitting() || len(e.config.callbacks) > 0 {
+		e.arrived(c)
+	}
 }
 
 func (e *Engine) arrived(c *chain.Context) {

@@ -36,6 +36,7 @@ type config struct {
 	behaviors         map[flow.ControlBehavior]flow.Factory
 	inits             []initFunction
 	parsers           map[string]DocumentParser
+	tokens            chain.TokenService
 }
 
 func newConfig(options []Option) (config, error) {

@@ -9,9 +9,13 @@ import (
 	"github.com/tidegate-go/tidegate/stat"
 )
 
-// plan is what a call of one resource goes through: the checks that apply, in order. It is immutable.
+// plan is what a call of one resource goes through: the checks that apply, in order. It is immutable but for
+// refusing.
 type plan struct {
+	refusing   atomic.Bool // the latest call was refused by one of refusers; written only when that changes
+	refusers   []chain.Refuser
 	checks     []chain.Check
+	last       []chain.Check // asked when all others have passed: they take what cannot be given back
 	completers []chain.Completer
 }
 
@@ -43,17 +47,26 @@ func (e *Engine) compile(r *resource) {
 	}
 	slices.SortStableFunc(bounds, func(a, b chain.Bound) int { return a.Order - b.Order })
 	p := &plan{}
-	observe := e.observe.Load()
-	for _, b := range bounds {
+	first, last := lastOf(bounds)
+	for _, b := range first {
 		if done, ok := b.Check.(chain.Completer); ok {
 			p.completers = append(p.completers, done)
 		}
-		if b.Observed || observe {
-			b.Check = &observedCheck{check: b.Check, engine: e}
-		}
-		p.checks = append(p.checks, b.Check)
+		p.checks = append(p.checks, e.observing(b))
 	}
+	for _, b := range last {
+		p.last = append(p.last, e.observing(b))
+	}
+	p.refusers = refusers(p.checks)
 	r.plan.Store(p)
+}
+
+// observing returns the check, as one that only observes if its rule or the engine does.
+func (e *Engine) observing(b chain.Bound) chain.Check {
+	if b.Observed || e.observe.Load() {
+		return &observedCheck{check: b.Check, engine: e}
+	}
+	return b.Check
 }
 
 // compileAll compiles every resource's plan.
@@ -93,7 +106,9 @@ func (o *observedCheck) Check(c *chain.Context) *BlockError {
 	c.SetWaiting(waiting)
 	if err != nil {
 		c.UndoTo(mark)
-		o.engine.observed(c)(err)
+		if !c.Left() { // else no rule refused: its caller left
+			o.engine.observed(c)(err)
+		}
 		return nil
 	}
 	if c.Borrowed() != borrowed { // it would have had to wait for a later bucket; it passes in this one

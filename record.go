@@ -15,13 +15,13 @@ import (
 // state is generation<<1 | locked. An Entry holds the generation that the record had when it was handed out; the
 // exit raises it, so a stale copy finds another one and does nothing, and entering writes nothing.
 type record struct {
-	state   atomic.Uint64
-	call    chain.Context
-	engine  *Engine
-	owner   *resource
-	created int64 // ns
-	waited  int64 // ns
-	err     error // set by SetError; guarded by the lock bit
+	state  atomic.Uint64
+	call   chain.Context
+	engine *Engine
+	owner  *resource // of the latest call
+	usual  bool      // that call was a usual one: see locate
+	waited int64     // ns
+	err    error     // set by SetError; guarded by the lock bit
 }
 
 const lockBit = 1
@@ -69,7 +69,9 @@ func (en Entry) claim() bool { return en.take((en.generation + 1) << 1) }
 // free returns a closed record to the pool.
 func (r *record) free() {
 	r.call.Clear()
-	r.err = nil
+	if r.err != nil {
+		r.err = nil
+	}
 	r.engine.records.Put(r)
 }
 
@@ -115,17 +117,17 @@ func (en Entry) scope() (s callScope, ok bool) {
 }
 
 func (en Entry) exit(n int64, err error) {
-	if !en.claim() {
+	r := en.record
+	if r == nil || !r.state.CompareAndSwap(en.generation<<1, (en.generation+1)<<1) && !en.claim() {
 		return
 	}
-	r := en.record
 	e := r.engine
 	c := &r.call
 	now := e.clock.now()
 	if err == nil {
 		err = r.err
 	}
-	done := chain.Done{Now: now, RT: time.Duration(max(0, now-r.created)), Outcome: Success}
+	done := chain.Done{Now: now, RT: time.Duration(max(0, now-c.Now)), Outcome: Success}
 	if err != nil {
 		done.Outcome = e.judge(err)
 	}
@@ -133,7 +135,9 @@ func (en Entry) exit(n int64, err error) {
 		n = c.Count
 	}
 	n = min(n, chain.MostUnits)
-	c.Release(done)
+	if c.Holding() {
+		c.Release(done)
+	}
 	if p := r.owner.plan.Load(); p != nil {
 		for _, k := range p.completers {
 			k.Complete(c, done)

@@ -50,19 +50,27 @@ func (e *Engine) overflowOf(name string) *resource {
 	if !e.pressed.Load() && !e.pressed.Swap(true) {
 		e.log.warn("too many resources; further names without a rule of their own share one", "cap", e.config.maxResources)
 	}
-	key := e.overflowKey(name)
-	if r, ok := e.overflow.Get(key); ok {
-		return r
+	for {
+		key := e.overflowKey(name)
+		if r, ok := e.overflow.Get(key); ok {
+			return r
+		}
+		r, _ := e.overflow.GetOrAdd(key, func(key string) (*resource, bool) {
+			return e.newResource(key, strings.Clone(name), chain.TypeCommon), true
+		})
+		if e.overflowKey(name) == key {
+			return r
+		}
+		e.overflow.Delete(key, func(have *resource) bool { return have == r }) // the patterns have just changed
 	}
-	r, _ := e.overflow.GetOrAdd(key, func(key string) (*resource, bool) {
-		return e.newResource(key, strings.Clone(name), chain.TypeCommon), true
-	})
-	return r
 }
 
 // overflowKey names the resource that stands for the name beyond the cap: by the patterns that match it.
 func (e *Engine) overflowKey(name string) string {
 	key := stat.Overflow
+	if !e.patterned.Load() {
+		return key
+	}
 	var parts []string
 	for _, k := range e.kinds {
 		if matched := k.match(name); matched != "" {
@@ -77,7 +85,16 @@ func (e *Engine) overflowKey(name string) string {
 
 // named says whether a rule names the resource itself, so that it is never refused nor evicted.
 func (e *Engine) named(name string) bool {
-	return slices.ContainsFunc(e.kinds, func(k kind) bool { return k.plain(name) })
+	return e.naming.Load() && slices.ContainsFunc(e.kinds, func(k kind) bool { return k.plain(name) })
+}
+
+// noteRules notes what kinds of rules there are at all, so that names beyond the cap need not ask each kind. It is
+// called when a rule set has changed; of simultaneous loads the last one to come here has seen the rules of all.
+func (e *Engine) noteRules() {
+	e.noting.Lock()
+	defer e.noting.Unlock()
+	e.naming.Store(slices.ContainsFunc(e.kinds, func(k kind) bool { return k.any() }))
+	e.patterned.Store(slices.ContainsFunc(e.kinds, func(k kind) bool { return k.patterns() }))
 }
 
 // find returns the resource of that name, nil if nobody called it.

@@ -169,12 +169,13 @@ func (e *Engine) makeKinds() {
 	e.flow = flow.NewSlot(flow.Settings{
 		Scope: e.scope, ColdFactor: e.config.coldFactor, OccupyTimeout: &e.occupy, Now: now, Related: e.related,
 		Memory: e.memory, MemoryTotal: e.memoryTotal(), Behaviors: e.config.behaviors, Failed: e.failed,
+		Tokens: &e.tokens, Log: e.config.logger,
 	})
 	e.authority = authority.NewSlot()
 	e.system = system.NewSlot(e.inbound, now, e.systemReadings)
 	e.gateway = gateway.NewSlot(now)
 	e.groups = gateway.NewGroups()
-	e.param = hotspot.NewSlot(now, e.config.logger)
+	e.param = hotspot.NewSlot(now, e.config.logger, &e.tokens)
 	e.isolation = isolation.NewSlot()
 	e.breakers = circuitbreaker.NewSlot(now, e.notify)
 	e.kinds = []kind{
@@ -203,6 +204,7 @@ func everywhere(resource string) bool {
 // kindOf makes the engine's view of a rule set and recompiles plans when it changes.
 func kindOf[R ruleset.Rule[R], C any](e *Engine, order int, set *ruleset.Set[R, C], checks func(*stat.Resource) []chain.Bound) kind {
 	set.OnChange(func(c ruleset.Change) {
+		e.noteRules()
 		e.sampleIfNeeded()
 		if c.All || slices.ContainsFunc(c.Resources, everywhere) {
 			e.compileAll()
@@ -213,7 +215,9 @@ func kindOf[R ruleset.Rule[R], C any](e *Engine, order int, set *ruleset.Set[R, 
 	set.After(func() { e.breakers.Flush() })
 	return kind{
 		kind: set.Kind(), order: order, checks: checks, setOff: set.SetOff, off: set.Off,
-		plain: func(resource string) bool { return len(set.Known().Plain(resource)) > 0 },
+		any:      func() bool { return len(set.Known().All()) > 0 },
+		patterns: func() bool { return set.Table().HasPatterns() },
+		plain:    func(resource string) bool { return len(set.Known().Plain(resource)) > 0 },
 		match: func(resource string) string {
 			if !set.Table().HasPatterns() {
 				return ""

@@ -17,6 +17,19 @@ const (
 	argRequest // a Request: see RequestArg
 )
 
+// ArgWidth says which type of a number a caller gave, for those to whom it matters: a token server counts Java's
+// int 5 and long 5 as two values. Rules decided here compare numbers by value and do not look at it.
+type ArgWidth uint8
+
+// The widths of numbers.
+const (
+	WidthNone ArgWidth = iota // Go's int and uint, and whatever is not a number
+	Width8                    // int8
+	Width16                   // int16
+	Width32                   // int32, uint8, uint16; float32
+	Width64                   // int64, uint32, uint64; float64
+)
+
 // Arg is one argument of a call, for rules about hot parameters: a typed value with an optional name.
 // The zero value is an argument without name and value, which no rule matches.
 // Making one with String, Int, Int64, Float64 or Bool allocates nothing.
@@ -26,17 +39,21 @@ type Arg struct {
 	any  any
 	num  uint64
 	kind ArgKind
+	wide ArgWidth
 }
 
 // String makes a string argument. An empty name is allowed: rules then find it by position.
 func String(name, value string) Arg { return Arg{name: name, kind: ArgString, str: value} }
 
 // Int makes an integer argument.
-func Int(name string, value int) Arg { return Int64(name, int64(value)) }
-
-// Int64 makes an integer argument.
-func Int64(name string, value int64) Arg {
+func Int(name string, value int) Arg {
 	return Arg{name: name, kind: ArgInt, num: uint64(value)}
+}
+
+// Int64 makes an integer argument. To rules decided here it is the same value as one made by Int; Java's token
+// servers know it as a long, and one made by Int as an int if it fits.
+func Int64(name string, value int64) Arg {
+	return Arg{name: name, kind: ArgInt, num: uint64(value), wide: Width64}
 }
 
 // Uint64 makes an integer argument.
@@ -45,12 +62,12 @@ func Uint64(name string, value uint64) Arg {
 	if value > math.MaxInt64 {
 		kind = ArgUint
 	}
-	return Arg{name: name, kind: kind, num: value}
+	return Arg{name: name, kind: kind, num: value, wide: Width64}
 }
 
 // Float64 makes a floating point argument.
 func Float64(name string, value float64) Arg {
-	return Arg{name: name, kind: ArgFloat, num: math.Float64bits(value)}
+	return Arg{name: name, kind: ArgFloat, num: math.Float64bits(value), wide: Width64}
 }
 
 // Bool makes a boolean argument.
@@ -81,29 +98,34 @@ func scalar(value any) Arg {
 	case int:
 		return Int("", v)
 	case int8:
-		return Int64("", int64(v))
+		return Int64("", int64(v)).as(Width8)
 	case int16:
-		return Int64("", int64(v))
+		return Int64("", int64(v)).as(Width16)
 	case int32:
-		return Int64("", int64(v))
+		return Int64("", int64(v)).as(Width32)
 	case int64:
 		return Int64("", v)
 	case uint:
-		return Uint64("", uint64(v))
+		return Uint64("", uint64(v)).as(WidthNone)
 	case uint8:
-		return Uint64("", uint64(v))
+		return Uint64("", uint64(v)).as(Width32)
 	case uint16:
-		return Uint64("", uint64(v))
+		return Uint64("", uint64(v)).as(Width32)
 	case uint32:
 		return Uint64("", uint64(v))
 	case uint64:
 		return Uint64("", v)
 	case float32:
-		return Float64("", float64(v))
+		return Float64("", float64(v)).as(Width32)
 	case float64:
 		return Float64("", v)
 	}
 	return Arg{kind: ArgAny, any: value}
+}
+
+func (a Arg) as(w ArgWidth) Arg {
+	a.wide = w
+	return a
 }
 
 // Name returns the argument's name, "" if it has none.
@@ -111,6 +133,12 @@ func (a Arg) Name() string { return a.name }
 
 // Kind returns the class of the value.
 func (a Arg) Kind() ArgKind { return a.kind }
+
+// WithWidth returns the argument as given in that type; its value stays.
+func (a Arg) WithWidth(w ArgWidth) Arg { return a.as(w) }
+
+// Width returns which type of a number the value was given as.
+func (a Arg) Width() ArgWidth { return a.wide }
 
 // Str returns the value of an ArgString, else "".
 func (a Arg) Str() string { return a.str }

@@ -39,6 +39,7 @@ type Explanation struct {
 	Unit       string        // of both, such as "calls", "calls in flight", "ms", "ratio"
 	Window     time.Duration // over which it counts; 0: at a moment
 	RetryAfter time.Duration // when a call may pass; 0: not known
+	ByServer   bool          // the token server refused, so Measured and RetryAfter are not known here
 }
 
 // NewBlockError prepares the error of a rule. explain may be nil.

@@ -51,6 +51,14 @@ func TestArgs(t *testing.T) {
 			t.Errorf("%v: name %q", c.arg, c.arg.Name())
 		}
 	}
+	for want, arg := range map[chain.ArgWidth]chain.Arg{
+		chain.WidthNone: chain.Int("", 5), chain.Width8: chain.Any("", int8(5)), chain.Width16: chain.Any("", int16(5)),
+		chain.Width32: chain.Any("", float32(5)), chain.Width64: chain.Any("", int64(5)),
+	} {
+		if arg.Width() != want {
+			t.Errorf("%v: width %d, want %d", arg.Value(), arg.Width(), want)
+		}
+	}
 	if chain.Int("", 5).Bits() == chain.Float64("", 5).Bits() || chain.String("", "x").Str() != "x" || chain.Int("", 1).Str() != "" {
 		t.Error("Bits or Str")
 	}

@@ -9,6 +9,16 @@ type Check interface {
 	Check(c *Context) *BlockError
 }
 
+// Refuser is a check that can tell whether it refuses a plain call: one of one unit, not prioritized, without origin
+// and context.
+type Refuser interface {
+	Check
+	// Plain says whether Refuses decides about plain calls as Check does. It does not change.
+	Plain() bool
+	// Refuses returns the error if Check would refuse a plain call at that time. It reserves nothing.
+	Refuses(now int64) *BlockError
+}
+
 // Completer is told how calls of its resource ended. It is asked of the checks in force at exit.
 type Completer interface {
 	// Complete is told of every admitted call that ended, probe or not.

@@ -35,6 +35,8 @@ type Context struct {
 	argc int
 	argv [inlineArgs]Arg
 	args []Arg
+
+	asked
 }
 
 // Reset prepares the context for a call. The engine alone calls it.
@@ -46,6 +48,11 @@ func (c *Context) Reset() {
 // SetArgs copies the arguments into the context.
 func (c *Context) SetArgs(args []Arg) {
 	c.argc = len(args)
+	if len(args) == 1 && args[0].kind != argRequest {
+		c.argv[0] = args[0]
+		c.args = c.argv[:1]
+		return
+	}
 	to := c.argv[:0]
 	for i := range args {
 		if args[i].kind == argRequest {
@@ -59,7 +66,9 @@ func (c *Context) SetArgs(args []Arg) {
 
 // Clear drops what belongs to the caller: arguments, the request, and what checks hold because of them.
 func (c *Context) Clear() {
-	c.Permits = nil
+	if c.Permits != nil {
+		c.Permits = nil
+	}
 	if c.argc == 0 {
 		return
 	}
@@ -68,7 +77,10 @@ func (c *Context) Clear() {
 		a.name, a.str, a.any = "", "", nil
 	}
 	c.args, c.argc, c.Request = nil, 0, nil
-	c.holds.clear()
+	for i := range min(c.holds.n, inlineHolds) { // those undone are cleared already
+		c.holds.items[i].Ref = nil
+	}
+	c.holds.more = nil
 }
 
 // Args returns the call's arguments.
@@ -83,6 +95,19 @@ func (c *Context) Arg(position int) (Arg, bool) {
 		return Arg{}, false
 	}
 	return c.args[position], true
+}
+
+// Scalar returns the class, the text of an ArgString and the bits of a number of the argument at the position, counted
+// from the end if negative: Arg without copying it. The class of an argument that is not there is ArgNil.
+func (c *Context) Scalar(position int) (kind ArgKind, text string, bits uint64) {
+	if position < 0 {
+		position += len(c.args)
+	}
+	if position < 0 || position >= len(c.args) {
+		return ArgNil, "", 0
+	}
+	a := &c.args[position]
+	return a.kind, a.str, a.num
 }
 
 // ArgNamed returns the first argument of that name.

@@ -22,11 +22,12 @@ const (
 	NeedRelease
 )
 
-// Hold is one reservation of a call. What A, B and Ref mean is its holder's affair.
+// Hold is one reservation of a call. What A, B, C and Ref mean is its holder's affair.
 type Hold struct {
 	By       Holder
 	Ref      any
 	A, B     int64
+	C        uint32
 	Needs    Need
 	observed bool // made by a rule in observe mode
 }
@@ -64,11 +65,6 @@ func (l *list[T]) at(i int) *T {
 	return &l.more[i-inlineHolds]
 }
 
-func (l *list[T]) clear() {
-	clear(l.items[:])
-	l.more = nil
-}
-
 // reservations are what a call holds: places in windows, permits of gates, and what kinds hold by themselves. The
 // first two are lists of their own because almost every call has them and they need no holder.
 type reservations struct {
@@ -77,11 +73,12 @@ type reservations struct {
 	holds   list[Hold]
 }
 
-// Hold reports a reservation.
-func (c *Context) Hold(by Holder, needs Need, a, b int64, ref any) {
+// Hold reports a reservation, and returns it for its holder to add to before the check returns.
+func (c *Context) Hold(by Holder, needs Need, a, b int64, ref any) *Hold {
 	h := c.holds.add()
-	h.By, h.Needs, h.A, h.B, h.Ref, h.observed = by, needs, a, b, ref, false
+	h.By, h.Needs, h.A, h.B, h.C, h.Ref, h.observed = by, needs, a, b, 0, ref, false
 	c.needs |= needs
+	return h
 }
 
 // Held returns the reservation that refers to ref and whether there is one.
@@ -115,6 +112,16 @@ func (c *Context) UndoTo(m Mark) {
 	}
 	c.places.n, c.permits.n, c.holds.n = m.places, m.permits, m.holds
 }
+
+// UndoAll gives back all reservations.
+func (c *Context) UndoAll() {
+	if c.Holding() || c.places.n > 0 {
+		c.UndoTo(Mark{})
+	}
+}
+
+// Holding says whether the call holds something that its end gives back: permits or reservations of a kind's own.
+func (c *Context) Holding() bool { return c.permits.n|c.holds.n != 0 }
 
 // ObserveFrom marks the reservations made since the mark as made by a rule that only observes.
 func (c *Context) ObserveFrom(m Mark) {

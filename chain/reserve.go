@@ -131,6 +131,9 @@ func (c *Context) keep(g *stat.Gate, taken stat.Permit) {
 // Charge counts the admitted call in every exact word of the scope in which no check has counted it.
 func (c *Context) Charge(x *stat.Exact, active func() int64) {
 	shaped, own, gate := x.Words()
+	if len(own) == 0 && gate == nil && c.places.n == 1 && c.places.items[0].window == shaped && c.places.items[0].way != afterGap {
+		return // the usual case: one rule, whose check counted it
+	}
 	if shaped != nil && !c.Counted(shaped) {
 		if c.borrow != 0 {
 			shaped.AddAhead(c.borrow, c.Units())

@@ -85,10 +85,18 @@ type TokenService interface {
 	Connected() int
 }
 
-// Tokens holds the token service in force. The zero value holds none. Safe for concurrent use.
-type Tokens struct{ service atomic.Pointer[TokenService] }
+// Tokens holds the token service in force and counts what became of requests. The zero value holds none. Safe for
+// concurrent use.
+type Tokens struct {
+	// Failed is told of a service that panicked; nil: nobody is. It is set before use.
+	Failed func(what string, err error)
 
-// Set puts a service into force, nil for none. Calls that have asked the one before get its answer.
+	service  atomic.Pointer[TokenService]
+	counters tokenCounters
+}
+
+// Set puts a service into force, nil for none. Calls that have asked the one before get its answer, and give concurrency
+// tokens back to it.
 func (t *Tokens) Set(s TokenService) {
 	if s == nil {
 		t.service.Store(nil)

@@ -157,6 +157,17 @@ func (k *check) Check(c *chain.Context) *chain.BlockError {
 	return k.err
 }
 
+// Plain says that any call's refusal hangs on the breaker's state alone.
+func (k *check) Plain() bool { return true }
+
+// Refuses says whether a call would be refused now.
+func (k *check) Refuses(now int64) *chain.BlockError {
+	if k.breaker.Check(now) == Refuse {
+		return k.err
+	}
+	return nil
+}
+
 // Commit makes the call a probe, unless another was faster.
 func (k *check) Commit(c *chain.Context, h *chain.Hold) *chain.BlockError {
 	t, ok := k.breaker.Acquire(c.Now)

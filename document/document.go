@@ -43,8 +43,10 @@ type Document struct {
 	Warnings []string // about the document itself; those about rules are with the rules
 	broken   map[string]bool
 	extra    []Member
-	known    bool // the single document has a member that this package knows
-	null     bool // the text is null, which stands for an empty array
+	cluster  node                      // the member Cluster
+	locate   func(offset int) Position // leads from it to a place in the text; nil: unknown
+	known    bool                      // the single document has a member that this package knows
+	null     bool                      // the text is null, which stands for an empty array
 }
 
 // Member is a member of an object, as written.

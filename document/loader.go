@@ -59,6 +59,8 @@ type Loader struct {
 	strict bool
 	now    func() time.Time
 
+	cluster ClusterTarget // nil: nobody
+
 	mu     sync.Mutex
 	text   []byte      // what is in force; nil: nothing; guarded by mu
 	own    ownSwitches // guarded by mu
@@ -114,10 +116,10 @@ func (l *Loader) Update(_ context.Context, content []byte) error {
 // put applies a document and keeps its status. The caller holds mu.
 func (l *Loader) put(d *Document) {
 	report, problems := l.apply(d)
-	had := l.status.ClusterLost || l.status.Document != nil && l.status.Document.Cluster != nil
-	l.status.ClusterLost = had && d.Cluster == nil
+	l.status.Warnings = slices.Clone(d.Warnings)
+	problems = append(problems, l.applyCluster(d)...)
 	l.status.Document, l.status.Report, l.status.Deleted = d, report, false
-	l.status.Revision, l.status.Warnings = d.Revision, d.Warnings
+	l.status.Revision = d.Revision
 	l.status.Refused = report.Count(chain.Refused)
 	l.status.Accepted = len(report.Rules) - l.status.Refused
 	l.status.LastSuccess = l.now()
@@ -141,9 +143,9 @@ func (l *Loader) Deleted(context.Context) error {
 		l.apply(&Document{})
 	}
 	l.text, l.partly = nil, nil
-	had := l.status.ClusterLost || l.status.Document != nil && l.status.Document.Cluster != nil
+	l.applyCluster(&Document{})
 	l.status = Status{
-		Source: l.source, Deleted: true, ClusterLost: had,
+		Source: l.source, Deleted: true, ClusterLost: l.status.ClusterLost,
 		LastSuccess: l.now(), LastErrorTime: l.status.LastErrorTime,
 	}
 	return nil
@@ -171,7 +173,7 @@ type Status struct {
 	Document      *Document    // in force, not to be changed; nil: none
 	Revision      string       // of the document in force
 	Report        chain.Report // what became of each of its rules
-	Warnings      []string     // about the document itself; those about rules are in Report
+	Warnings      []string     // about the document itself and its cluster settings; those about rules are in Report
 	Accepted      int          // rules that are valid, disabled and duplicate ones included
 	Refused       int
 	Deleted       bool      // the document was deleted and its rules are removed

@@ -170,7 +170,7 @@ func (p *parser) setting(m member) {
 			p.fail(m, "must be an object, not %s", rulejson.Describe(m.raw))
 			return
 		}
-		p.doc.Cluster = m.raw
+		p.doc.Cluster, p.doc.cluster, p.doc.locate = m.raw, m.node, p.text.locate
 	}
 }
 

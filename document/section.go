@@ -2,6 +2,8 @@ package document
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 
 	"github.com/tidegate-go/tidegate/authority"
 	"github.com/tidegate-go/tidegate/chain"
@@ -26,8 +28,10 @@ func (p *parser) section(name string, kind chain.Kind, elements []node) bool {
 		readRules(p, name, &p.doc.Gateway, elements, gateway.Parse, nil)
 	case chain.KindParam:
 		readRules(p, name, &p.doc.Param, elements, hotspot.Parse, golangParam)
+		warnRepeated(&p.doc.Param, func(r hotspot.Rule) (*chain.ClusterConfig, bool) { return r.ClusterConfig, r.ClusterMode })
 	case chain.KindFlow:
 		readRules(p, name, &p.doc.Flow, elements, flow.Parse, golangFlow)
+		warnRepeated(&p.doc.Flow, func(r flow.Rule) (*chain.ClusterConfig, bool) { return r.ClusterConfig, r.ClusterMode })
 	case chain.KindIsolation:
 		readRules(p, name, &p.doc.Isolation, elements, isolation.Parse, golangIsolation)
 	case chain.KindDegrade:
@@ -90,6 +94,27 @@ func readRules[R ruleset.Rule[R]](p *parser, name string, to *Section[R], elemen
 			p.refuse(name, i, element, item.Rule.Head().Resource, item.Err)
 		}
 		to.Items[i] = item
+	}
+}
+
+// warnRepeated warns of rules in cluster mode whose flow id another rule of the section has: a token server knows one rule
+// of an id.
+func warnRepeated[R ruleset.Rule[R]](section *Section[R], cluster func(R) (*chain.ClusterConfig, bool)) {
+	first := map[int64]int{}
+	for i := range section.Items {
+		item := &section.Items[i]
+		config, on := cluster(item.Rule)
+		head := item.Rule.Head()
+		if item.Err != nil || !on || config == nil || head.Disabled || head.Mode == chain.ModeOff {
+			continue
+		}
+		before, again := first[config.FlowID]
+		if !again {
+			first[config.FlowID] = i
+		} else if !item.Rule.Equal(section.Items[before].Rule) {
+			item.Warnings = append(slices.Clip(item.Warnings),
+				fmt.Sprintf("clusterConfig.flowId %d is that of rule %d already: a token server keeps the last of them", config.FlowID, before))
+		}
 	}
 }
 

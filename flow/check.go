@@ -16,44 +16,51 @@ type check struct {
 	peers    *peers
 	err      *chain.BlockError
 	reserves bool // false: a stricter rule on the same word reserves
-	pass     bool // every call passes: a cluster rule whose fallback says so
-	block    bool // every call is refused: a cluster rule whose fallback says so
 
-	count    float64 // threshold, unless it follows memory
-	adaptive bool    // it does
+	cluster *clusterCheck // asks the token service before this check; nil without cluster mode
+	pass    bool          // every call passes: the fallback of a cluster rule says so
+	block   bool          // every call is refused: the fallback of a cluster rule says so
+
+	count    float64 // threshold, unless it moves
+	moving   bool    // it follows memory, or is a share of a cluster rule's
+	adaptive bool    // it follows memory
 	plain    bool    // a fixed QPS limit of at least one, of the whole resource, that this check reserves
 	room     int64   // plain: the largest total that lets one more unit in
 	interval int64   // plain: of the window that room is for, ns
 	ownLen   int64   // bucket of the rule's own window, ns; 0: the resource's window
 	ownCount int64
+	whole    *scope                // the resource, over all contexts
 	last     atomic.Pointer[scope] // what refused last, for Explain
 }
 
 // prepare computes what does not change from call to call.
 func (k *check) prepare() {
-	k.count = k.rule.Count
+	k.count = k.rule.localCount()
 	k.adaptive = k.rule.MemoryAdaptive()
 	if interval, buckets := k.rule.Window(); buckets > 0 {
 		k.ownLen, k.ownCount = int64(interval)/int64(buckets), int64(buckets)
 	}
 	if k.rule.ClusterMode {
+		k.cluster = newClusterCheck(k)
 		k.fallBack()
 	}
+	k.moving = k.moving || k.adaptive
 }
 
 // simplify finds out whether the check is of the usual, plain kind. It is called once reserves is known.
 func (k *check) simplify() {
 	r := &k.rule
-	k.plain = k.alone() && !k.pass && !k.block && !k.adaptive && k.app == "default" && r.Grade == GradeQPS &&
+	k.plain = k.alone() && !k.rule.ClusterMode && !k.moving && k.app == "default" && r.Grade == GradeQPS &&
 		r.Strategy == StrategyDirect && r.ControlBehavior == Reject && (k.count >= 1 || k.count == 0) && k.ownLen == 0
 	shape := k.slot.settings.Scope.Shape()
 	k.room, k.interval = chain.Room(k.count, 1, shape.Seconds()), int64(shape.Interval())
 }
 
-// alone says that no other rule of the resource can count a call in the resource's window.
+// alone says that no other rule of the resource can have counted a call in the resource's window before this one. Rules
+// in cluster mode come later.
 func (k *check) alone() bool {
 	for _, o := range k.peers.checks {
-		if o != k && o.app == "default" && o.rule.Strategy == StrategyDirect && o.rule.Grade == GradeQPS && o.ownLen == 0 &&
+		if o != k && !o.rule.ClusterMode && o.app == "default" && o.rule.Strategy == StrategyDirect && o.rule.Grade == GradeQPS && o.ownLen == 0 &&
 			(o.rule.ControlBehavior == Reject || o.rule.ControlBehavior == WarmUp) {
 			return false
 		}
@@ -69,10 +76,9 @@ func (k *check) fallBack() {
 	case chain.FallbackBlock:
 		k.block = true
 	case chain.FallbackLocal:
-		if own := k.rule.ClusterConfig.FallbackCount; own != nil {
-			k.count = *own
-		}
-	case chain.FallbackUnset, chain.FallbackShare: // the share of one client while the number of clients is not known
+		k.adaptive = k.adaptive && k.rule.ClusterConfig.FallbackCount == nil
+	case chain.FallbackUnset, chain.FallbackShare:
+		k.moving = k.cluster.asker.Shares()
 	}
 }
 
@@ -83,11 +89,31 @@ func (k *check) Check(c *chain.Context) *chain.BlockError {
 			if c.ReserveWindow(w, k.room) {
 				return nil
 			}
-			k.remember(scope{resource: c.Resource})
+			k.refuse()
 			return k.err
 		}
 	}
 	return k.decide(c)
+}
+
+// Plain says whether the check is of the usual kind, whose decision hangs on one word.
+func (k *check) Plain() bool { return k.plain }
+
+// Refuses says whether a plain call would be refused now.
+func (k *check) Refuses(now int64) *chain.BlockError {
+	w := k.whole.resource.Window(now)
+	if w.Interval() != k.interval || w.Total(now) <= k.room {
+		return nil
+	}
+	k.refuse()
+	return k.err
+}
+
+// refuse remembers that a plain call was refused.
+func (k *check) refuse() {
+	if k.last.Load() != k.whole {
+		k.last.Store(k.whole)
+	}
 }
 
 // decide is Check for calls and rules of any kind.
@@ -126,11 +152,28 @@ func (k *check) admit(c *chain.Context, s scope) bool {
 	return k.admitReject(c, s, count)
 }
 
-// threshold returns the count in force, which memory in use may move.
+// threshold returns the count in force.
 func (k *check) threshold() float64 {
-	if !k.adaptive {
+	if !k.moving {
 		return k.count
 	}
+	count := k.count
+	if k.adaptive {
+		count = k.byMemory()
+	}
+	return count / float64(k.clients())
+}
+
+// clients returns by how many the count is divided: among the token server's clients while it does not decide.
+func (k *check) clients() int {
+	if k.cluster == nil {
+		return 1
+	}
+	return k.cluster.asker.Clients()
+}
+
+// byMemory returns the count that follows from the memory in use.
+func (k *check) byMemory() float64 {
 	low, high := float64(k.rule.LowMemUsageThreshold), float64(k.rule.HighMemUsageThreshold)
 	inUse, known := k.slot.settings.Memory()
 	from, to := float64(k.rule.MemLowWaterMarkBytes), float64(k.rule.MemHighWaterMarkBytes)

@@ -34,7 +34,7 @@ type Rule struct {
 	StatIntervalInMs int64 // a window of the rule's own, in milliseconds; 0: the resource's window, count per second
 	StatBucketCount  int   // buckets of that window, must divide it; 0 means 2
 
-	ClusterMode   bool
+	ClusterMode   bool           // the engine's token service decides; where none does, the fallback in ClusterConfig
 	ClusterConfig *ClusterConfig // needed in cluster mode
 
 	// With these four the threshold follows the memory in use, from LowMemUsageThreshold at MemLowWaterMarkBytes and

@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"log/slog"
 	"slices"
 	"sync/atomic"
 
@@ -20,6 +21,8 @@ type Settings struct {
 	MemoryTotal   func() (bytes uint64, known bool) // of the machine or the control group; nil: not checked
 	Behaviors     map[ControlBehavior]Factory       // of the user's
 	Failed        func(what string, err error)      // told of a user's function that panicked
+	Tokens        *chain.Tokens                     // decide rules in cluster mode; nil: their fallback does
+	Log           *slog.Logger                      // nil: silent
 }
 
 // Slot holds the flow rules of an engine and makes the checks of each resource.
@@ -56,10 +59,12 @@ func (s *Slot) Checks(resource *stat.Resource) []chain.Bound {
 	p := &peers{}
 	checks := make([]chain.Bound, len(bounds))
 	for i, b := range bounds {
-		k := &check{slot: s, rule: b.Rule, app: b.Rule.Origin(), shaper: b.Controller, peers: p, reserves: true}
+		k := &check{slot: s, rule: b.Rule, app: b.Rule.Origin(), shaper: b.Controller, peers: p, reserves: true, whole: &scope{resource: resource}}
 		k.err = chain.NewBlockError(chain.KindFlow, resource.Name, b.Rule, chain.ErrFlow, k)
 		k.prepare()
-		checks[i] = chain.Bound{Check: k, Observed: b.Observed}
+		if checks[i] = (chain.Bound{Check: k, Observed: b.Observed}); k.cluster != nil {
+			checks[i] = k.cluster.bound(b.Observed)
+		}
 		p.checks = append(p.checks, k)
 	}
 	p.markStrictest(bounds)

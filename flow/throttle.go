@@ -19,6 +19,7 @@ type shaper struct {
 	maxQueue int64        // ns
 	warm     *warmUp      // nil without warm-up
 	custom   Behavior     // of the user's, else nil
+	warned   atomic.Bool  // that the token server has no concurrency tokens
 }
 
 const neverPassed = math.MinInt64 / 2
@@ -30,7 +31,7 @@ func newShaper(r Rule, settings Settings) (s *shaper, err error) {
 		return nil, err
 	}
 	if r.Grade == GradeQPS && (r.ControlBehavior == WarmUp || r.ControlBehavior == WarmUpThrottling) {
-		s.warm = newWarmUp(r.Count, r.WarmUpPeriod(), settings.ColdFactor)
+		s.warm = newWarmUp(r.localCount(), r.WarmUpPeriod(), settings.ColdFactor)
 	}
 	if factory := settings.Behaviors[r.ControlBehavior]; factory != nil && r.Grade == GradeQPS {
 		s.custom, err = factory(r)

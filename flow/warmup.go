@@ -34,8 +34,17 @@ func newWarmUp(count float64, period, factor int) *warmUp {
 // ramps says whether there is a ramp at all; a period too short for the count has none.
 func (w *warmUp) ramps() bool { return w.most > w.warning }
 
+// part returns which part of the rule's count the count in force is. All of the bucket is kept at the rule's count: a
+// process that enforces a part of it stands for all others.
+func (w *warmUp) part(count float64) float64 {
+	if count == w.count || w.count == 0 {
+		return 1
+	}
+	return count / w.count
+}
+
 // sync refills the bucket once a second and takes out what passed in the second before.
-func (w *warmUp) sync(now int64, previous func(now int64) int64) {
+func (w *warmUp) sync(now int64, part float64, previous func(now int64) int64) {
 	nowMs := now / 1e6
 	nowMs -= nowMs % 1000
 	filled := w.filled.Load()
@@ -43,6 +52,9 @@ func (w *warmUp) sync(now int64, previous func(now int64) int64) {
 		return
 	}
 	passed := previous(now)
+	if part != 1 {
+		passed = chain.Clamp(float64(passed) / part)
+	}
 	old := w.stored.Load()
 	tokens := old
 	if old < w.warning || old > w.warning && passed < chain.Clamp(w.count)/w.factor {
@@ -57,18 +69,18 @@ func (w *warmUp) limit(count float64, n int64) float64 {
 	if !w.ramps() || rest < w.warning {
 		return count
 	}
-	rate := math.Nextafter(1/(float64(rest-w.warning)*w.slope+1/w.count), math.Inf(1))
+	rate := math.Nextafter(1/(float64(rest-w.warning)*w.slope+1/w.count)*w.part(count), math.Inf(1))
 	return math.Max(rate, math.Min(math.Max(1, float64(n)), count))
 }
 
 func (k *check) admitWarmUp(c *chain.Context, s scope, count float64) bool {
 	w := k.shaper.warm
-	w.sync(c.Now, s.previous)
+	w.sync(c.Now, w.part(count), s.previous)
 	return k.admitReject(c, s, w.limit(count, c.Count))
 }
 
 func (k *check) admitWarmUpThrottling(c *chain.Context, s scope, count float64) bool {
 	w := k.shaper.warm
-	w.sync(c.Now, s.previous)
+	w.sync(c.Now, w.part(count), s.previous)
 	return k.shaper.pace(c, w.limit(count, c.Count), k.perInterval())
 }

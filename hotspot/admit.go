@@ -58,12 +58,14 @@ func (c *Controller) admitAll(now int64, arg chain.Arg, n int64, holds []Hold) (
 func (c *Controller) holdAgain(now int64, key Key, mine []Hold) (h Hold, ok bool) {
 	own := int64(0)
 	var v *value
+	var f form
+	p := c.table.hasher.probe(&key)
 	for i := range mine {
-		if m := mine[i].v; c.table.hasher.matches(m, &key) {
-			v, own = m, own+1
+		if _, same := p.matches(mine[i].v); same {
+			v, f, own = mine[i].v, mine[i].form, own+1
 		}
 	}
-	if v == nil || c.hold(now, v, c.limitOf(v), own, &h) != passed {
+	if v == nil || c.hold(now, v, f, c.limitOf(v, f), own, &h) != passed {
 		return Hold{}, false
 	}
 	v.noted(now, 1)

@@ -14,7 +14,7 @@ const nsPerMs = 1_000_000
 const noPrior = -1
 
 // take reserves n tokens of v.
-func (c *Controller) take(now int64, v *value, l *limit, n int64, h *Hold) result {
+func (c *Controller) take(now int64, v *value, f form, l *limit, n int64, h *Hold) result {
 	price, ms := l.units(n), now/nsPerMs
 	if price > l.capacity {
 		return refused
@@ -26,13 +26,15 @@ func (c *Controller) take(now int64, v *value, l *limit, n int64, h *Hold) resul
 		case left == stateDead:
 			return lost
 		case left == stateFresh || ms-since > l.period:
-			if r := c.fill(now, v, l, n, h); r != again {
+			if r := c.fill(now, v, f, l, n, h); r != again {
 				return r
 			}
 		case left < price:
 			return refused
+		case left > l.capacity: // the limit has been divided further
+			v.state.CompareAndSwap(left, l.capacity)
 		case v.state.CompareAndSwap(left, left-price):
-			*h = Hold{v: v, n: n, at: now, a: since, b: noPrior}
+			h.v, h.form, h.n, h.at, h.a, h.b = v, f, n, now, since, noPrior
 			return passed
 		}
 	}
@@ -40,10 +42,13 @@ func (c *Controller) take(now int64, v *value, l *limit, n int64, h *Hold) resul
 
 // fill refills v, or gives a new one its first tokens, and reserves n of them. If another call has just done so it
 // returns again.
-func (c *Controller) fill(now int64, v *value, l *limit, n int64, h *Hold) result {
-	s := c.table.shardOf(c.table.hasher.hashOf(v))
+func (c *Controller) fill(now int64, v *value, f form, l *limit, n int64, h *Hold) result {
+	s := c.table.shardOf(v.hash.Load())
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if !v.is(f) {
+		return lost
+	}
 	price, ms, since := l.units(n), now/nsPerMs, v.since.Load()
 	for {
 		left := v.state.Load()
@@ -64,7 +69,7 @@ func (c *Controller) fill(now int64, v *value, l *limit, n int64, h *Hold) resul
 		if v.state.CompareAndSwap(left, full-price) {
 			v.setRoom(l.capacity - full)
 			v.since.Store(ms)
-			*h = Hold{v: v, n: n, at: now, a: since, b: left}
+			*h = Hold{v: v, form: f, n: n, at: now, a: since, b: left}
 			return passed
 		}
 	}
@@ -74,9 +79,12 @@ func (c *Controller) fill(now int64, v *value, l *limit, n int64, h *Hold) resul
 // given back, as many as a refill since then has not given back already.
 func (c *Controller) giveBack(h *Hold, l *limit) {
 	v := h.v
-	s := c.table.shardOf(c.table.hasher.hashOf(v))
+	s := c.table.shardOf(v.hash.Load())
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if !v.is(h.form) {
+		return
+	}
 	price, since := l.units(h.n), v.since.Load()
 	if h.b == noPrior {
 		if since != h.a {
@@ -104,18 +112,19 @@ func (c *Controller) giveBack(h *Hold, l *limit) {
 
 // takeRoom returns how much of price the last refill would have kept had it been there. Caller holds the shard's mu.
 func (v *value) takeRoom(price int64) int64 {
-	if v.more == nil { // no burst, so every refill fills the bucket
+	x := v.more.Load()
+	if x == nil { // no burst, so every refill fills the bucket
 		return 0
 	}
-	price = min(price, v.more.room)
-	v.more.room -= price
+	price = min(price, x.room)
+	x.room -= price
 	return price
 }
 
 // setRoom notes what a refill has left unfilled. Caller holds the shard's mu.
 func (v *value) setRoom(units int64) {
-	if v.more != nil {
-		v.more.room = units
+	if x := v.more.Load(); x != nil {
+		x.room = units
 	}
 }
 
@@ -137,7 +146,7 @@ func (c *Controller) bucketUse(v *value, left, now int64) use {
 	if left < 0 {
 		return useIdle
 	}
-	l, elapsed := c.limitOf(v), now/nsPerMs-v.since.Load()
+	l, elapsed := c.limitOf(v, v.form.Load()), now/nsPerMs-v.since.Load()
 	if elapsed > l.period && satAdd(left, l.earned(elapsed)) >= l.capacity {
 		return useIdle
 	}

@@ -13,8 +13,9 @@ type Controller struct {
 	base     limit
 	items    map[Key]*limit // never changed
 	way      way
-	queueing int64 // ns; throttling: a wait must be below it
-	duration int64 // ns; what the count is for
+	queueing int64    // ns; throttling: a wait must be below it
+	duration int64    // ns; what the count is for
+	divider  *divider // nil: nothing is divided
 	table    table
 	skipped  atomic.Uint64 // behind the table's padding: not beside what every call reads
 }
@@ -41,11 +42,12 @@ const (
 // A Hold is what a passed call has reserved, to be handed to Undo or Release once. Its zero value holds nothing.
 // It refers to the value's record, so that neither needs to look the value up.
 type Hold struct {
-	v  *value
-	n  int64
-	at int64 // when it was reserved
-	a  int64 // bucket: time of the last refill before, in ms; queue: the place given
-	b  int64 // bucket: units left before, or noPrior; queue: the place given before
+	v    *value
+	form form // that v had
+	n    int64
+	at   int64 // when it was reserved
+	a    int64 // bucket: time of the last refill before, in ms; queue: the place given
+	b    int64 // bucket: units left before, or noPrior; queue: the place given before
 }
 
 // New makes the controller of a valid rule, with all values as new. Exception items that do not parse are left out;
@@ -73,10 +75,18 @@ func New(rule Rule) *Controller {
 
 // Threshold returns the threshold of a value: its exception item's count, or the rule's.
 func (c *Controller) Threshold(key Key) float64 {
-	if l := c.itemOf(&key); l != nil {
-		return l.count
+	return c.inForce(c.itemOf(&key)).count
+}
+
+// inForce returns the limit that counts now for an exception item, or for values without one if nil.
+func (c *Controller) inForce(item *limit) *limit {
+	switch {
+	case c.divider != nil:
+		return c.divider.of(item)
+	case item != nil:
+		return item
 	}
-	return c.base.count
+	return &c.base
 }
 
 // Memory returns for how long after a value's last call, in ns, its state may still refuse one; 0 without any value.
@@ -85,8 +95,8 @@ func (c *Controller) Memory() int64 {
 		return 0
 	}
 	memory := satAdd(c.duration, c.queueing)
-	if c.base.count > 0 && c.base.count < 1 { // one call per duration/count
-		memory = satAdd(memory, clampInt(float64(c.duration)/c.base.count))
+	if count := c.inForce(nil).count; count > 0 && count < 1 { // one call per duration/count
+		memory = satAdd(memory, clampInt(float64(c.duration)/count))
 	}
 	return memory
 }
@@ -118,31 +128,38 @@ func (c *Controller) Keys(arg chain.Arg, yield func(Key) bool) {
 // counts as one, whatever its n. Under throttling a call charges its own cost.
 // It allocates nothing for a value that is in the table.
 func (c *Controller) Reserve(now int64, key Key, n int64) (h Hold, wait int64, ok bool) {
-	hash := c.table.hasher.hash(&key)
-	v := c.table.find(hash, &key)
+	wait, ok = c.reserve(now, &key, n, &h)
+	return h, wait, ok
+}
+
+// reserve is Reserve without copies of what is large; h must be zero.
+func (c *Controller) reserve(now int64, key *Key, n int64, h *Hold) (wait int64, ok bool) {
+	p := c.table.hasher.probe(key)
+	v, f := c.table.find(&p)
 	if v != nil {
 		v.touch()
 	} else {
-		own := c.itemOf(&key)
+		own := c.itemOf(key)
 		if c.never(own, n) {
-			return Hold{}, 0, false
+			return 0, false
 		}
 		if n == 0 && c.way != wayConcurrency {
-			return Hold{}, 0, true
+			return 0, true
 		}
-		v = c.table.put(now, hash, &key, own)
+		v, f = c.table.put(now, &p, own)
 	}
 	for {
-		var r result
-		if wait, r = c.reserveOf(now, v, n, &h); r != lost {
-			return h, wait, r == passed
+		wait, r := c.reserveOf(now, v, f, n, h)
+		if r != lost && v.is(f) {
+			return wait, r == passed
 		}
-		v = c.table.put(now, hash, &key, c.itemOf(&key))
+		*h = Hold{}
+		v, f = c.table.put(now, &p, c.itemOf(key))
 	}
 }
 
-func (c *Controller) reserveOf(now int64, v *value, n int64, h *Hold) (wait int64, r result) {
-	l := c.limitOf(v)
+func (c *Controller) reserveOf(now int64, v *value, f form, n int64, h *Hold) (wait int64, r result) {
+	l := c.limitOf(v, f)
 	if l.closed() {
 		return 0, refused
 	}
@@ -151,11 +168,11 @@ func (c *Controller) reserveOf(now int64, v *value, n int64, h *Hold) (wait int6
 	}
 	switch c.way {
 	case wayBucket:
-		r = c.take(now, v, l, n, h)
+		r = c.take(now, v, f, l, n, h)
 	case wayQueue:
-		wait, r = c.queue(now, v, l, n, h)
+		wait, r = c.queue(now, v, f, l, n, h)
 	case wayConcurrency:
-		r = c.hold(now, v, l, 0, h)
+		r = c.hold(now, v, f, l, 0, h)
 	}
 	if r == passed {
 		v.noted(now, h.n)
@@ -165,10 +182,7 @@ func (c *Controller) reserveOf(now int64, v *value, n int64, h *Hold) (wait int6
 
 // never says that a call is refused whatever happened before, so that its value need not be kept.
 func (c *Controller) never(own *limit, n int64) bool {
-	l := &c.base
-	if own != nil {
-		l = own
-	}
+	l := c.inForce(own)
 	switch c.way {
 	case wayBucket:
 		return l.closed() || l.units(n) > l.capacity
@@ -188,11 +202,20 @@ func (c *Controller) itemOf(key *Key) *limit {
 }
 
 // limitOf returns the limit of a value in the table.
-func (c *Controller) limitOf(v *value) *limit {
-	if v.own {
-		return v.more.limit
+func (c *Controller) limitOf(v *value, f form) *limit {
+	if f&ownForm != 0 || c.divider != nil {
+		return c.limitOfOwn(v, f)
 	}
 	return &c.base
+}
+
+func (c *Controller) limitOfOwn(v *value, f form) *limit {
+	if f&ownForm != 0 {
+		if x := v.more.Load(); x != nil { // else the record has just become another value's
+			return c.inForce(x.limit)
+		}
+	}
+	return c.inForce(nil)
 }
 
 // Undo gives back exactly what Reserve has reserved for a call that was refused or cancelled later. A call with several
@@ -201,10 +224,13 @@ func (c *Controller) Undo(h Hold) {
 	if h.v == nil {
 		return
 	}
+	if !h.v.is(h.form) {
+		return // evicted: there is nothing left to give back
+	}
 	h.v.unnoted(h.at, h.n)
 	switch c.way {
 	case wayBucket:
-		c.giveBack(&h, c.limitOf(h.v))
+		c.giveBack(&h, c.limitOf(h.v, h.form))
 	case wayQueue:
 		h.leave()
 	case wayConcurrency:
@@ -226,18 +252,16 @@ func (c *Controller) Holds() bool { return c.way == wayConcurrency }
 // a call of one would need, or the calls in flight; the limit it is compared with in the same unit; and when a call of
 // one could pass, 0 if at once or unknown. It changes nothing.
 func (c *Controller) Explain(now int64, key Key) (measured, most float64, retry time.Duration) {
-	l := &c.base
-	if own := c.itemOf(&key); own != nil {
-		l = own
-	}
+	l := c.inForce(c.itemOf(&key))
 	state := int64(stateFresh)
 	var since int64
-	if v := c.table.find(c.table.hasher.hash(&key), &key); v != nil {
+	p := c.table.hasher.probe(&key)
+	if v, _ := c.table.find(&p); v != nil {
 		state, since = v.state.Load(), v.since.Load()
 	}
 	switch c.way {
 	case wayConcurrency:
-		return float64(max(0, state)), float64(l.most), 0
+		return float64(inFlight(state)), float64(l.most), 0
 	case wayQueue:
 		return c.explainQueue(now, l, state)
 	case wayBucket:

@@ -1,16 +1,18 @@
 package hotspot
 
 import (
+	"encoding/binary"
 	"hash/maphash"
 	"math/bits"
 	"math/rand/v2"
-	"strings"
 	"unicode/utf8"
 )
 
-// Texts longer than maxText are kept as their beginning and a second digest, so that a value's memory is bounded
-// whatever callers send. Both digests are seeded per table: nobody can choose two texts that meet in all 128 bits.
+// Texts longer than shortest are compared by two seeded digests and their length, so that comparing costs no further
+// cache line; of texts longer than maxText only the beginning is kept, so that a value's memory is bounded whatever
+// callers send. Both digests are seeded per table: nobody can choose two texts that meet in all 128 bits.
 const (
+	shortest  = 16 // bytes of a text that fit into a value's bits
 	maxText   = 48
 	shortText = 32
 )
@@ -25,18 +27,38 @@ func newHasher() hasher {
 	return hasher{maphash.MakeSeed(), maphash.MakeSeed(), rand.Uint64(), rand.Uint64() | 1}
 }
 
-// hash returns a key's hash, never 0.
-func (h *hasher) hash(k *Key) uint64 {
-	var hash uint64
+// A probe is a key as the table compares it: bits has a number, a text of up to 16 bytes, or the second digest and the
+// length of a longer one. Objects are compared by themselves.
+type probe struct {
+	hash uint64 // never 0
+	bits [2]uint64
+	kind form
+	key  *Key
+}
+
+func (p *probe) long() bool { return classOf(p.kind) == classLong }
+
+// probe prepares looking a key up.
+func (h *hasher) probe(k *Key) (p probe) {
+	p.key = k
 	switch k.class {
 	case classText:
-		hash = maphash.String(h.first, k.text)
+		p.hash = maphash.String(h.first, k.text)
+		if size := len(k.text); size <= shortest {
+			p.kind = kindOf(classText, size)
+			p.bits[0], p.bits[1] = pack(k.text)
+		} else {
+			p.kind = kindOf(classLong, 0)
+			p.bits[0], p.bits[1] = maphash.String(h.second, k.text), uint64(size)
+		}
 	case classOther:
-		hash = maphash.Comparable(h.first, k.obj)
+		p.hash, p.kind = maphash.Comparable(h.first, k.obj), kindOf(classOther, 0)
 	default:
-		hash = h.mix(k.num, uint64(k.class))
+		p.hash, p.kind = h.mix(k.num, uint64(k.class)), kindOf(k.class, 0)
+		p.bits[0] = k.num
 	}
-	return max(1, hash)
+	p.hash = max(1, p.hash)
+	return p
 }
 
 // mix is the multiply-and-fold step of wyhash (Wang Yi), twice: enough for a table's index, and 2 ns.
@@ -46,48 +68,69 @@ func (h *hasher) mix(num, class uint64) uint64 {
 	return high ^ low
 }
 
-// hashOf returns the hash of a value in the table.
-func (h *hasher) hashOf(v *value) uint64 {
-	if v.class == classLong {
-		return v.more.hash
+// matches says whether v is the value of the key, whose hash was found beside it, and the form that it has as such.
+func (p *probe) matches(v *value) (f form, same bool) {
+	f = v.form.Load()
+	if f&kindMask != p.kind || v.bits[0].Load() != p.bits[0] || v.bits[1].Load() != p.bits[1] {
+		return 0, false
 	}
-	k := v.key()
-	return h.hash(&k)
+	if classOf(f) == classOther {
+		x := v.more.Load()
+		if x == nil || x.obj != p.key.obj {
+			return 0, false
+		}
+	}
+	return f, v.is(f) // else it was another value's, in part
 }
 
-// matches says whether v is the value of k, whose hash was found beside it.
-func (h *hasher) matches(v *value, k *Key) bool {
-	switch v.class {
-	case classText:
-		return k.class == classText && v.text == k.text
-	case classOther:
-		return k.class == classOther && v.more.obj == k.obj
-	case classLong:
-		return k.class == classText && len(k.text) == v.more.size && v.num == maphash.String(h.second, k.text)
-	default:
-		return v.num == k.num && v.class == k.class
-	}
-}
-
-// newValue makes the record of a value that has had no call yet. own is its exception item's limit, or nil.
-func (h *hasher) newValue(hash uint64, k *Key, own *limit, state int64, burst bool) *value {
-	v := &value{num: k.num, class: k.class, own: own != nil}
-	long := len(k.text) > maxText
+// pack puts a text of up to 16 bytes into two words, by loads that overlap.
+func pack(text string) (a, b uint64) {
+	n := len(text)
 	switch {
-	case long:
-		v.class, v.num, v.text = classLong, maphash.String(h.second, k.text), strings.Clone(beginning(k.text))
-	case k.text != "":
-		v.text = strings.Clone(k.text)
+	case n >= 8:
+		return word(text), word(text[n-8:])
+	case n >= 4:
+		return half(text) | half(text[n-4:])<<32, 0
 	}
-	if long || burst || v.own || k.class == classOther {
-		v.more = &extra{obj: k.obj, limit: own, hash: hash, size: len(k.text)}
+	for i := range n {
+		a |= uint64(text[i]) << (8 * i)
 	}
-	v.state.Store(state)
-	return v
+	return a, 0
 }
 
-// beginning returns up to shortText bytes of a long text, cut between characters.
+// word returns the first eight bytes, half the first four. The compiler makes one load of each.
+func word(s string) uint64 {
+	_ = s[7]
+	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+}
+
+func half(s string) uint64 {
+	_ = s[3]
+	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24
+}
+
+// unpack is the reverse of pack.
+func unpack(a, b uint64, size int) string {
+	var text [shortest]byte
+	switch {
+	case size >= 8:
+		binary.LittleEndian.PutUint64(text[:], a)
+		binary.LittleEndian.PutUint64(text[size-8:], b)
+	case size >= 4:
+		binary.LittleEndian.PutUint32(text[:], uint32(a))
+		binary.LittleEndian.PutUint32(text[size-4:], uint32(a>>32))
+	default:
+		binary.LittleEndian.PutUint64(text[:], a)
+	}
+	return string(text[:size])
+}
+
+// beginning returns a text of up to maxText bytes, and of a longer one up to shortText, cut between characters.
 func beginning(text string) string {
+	if len(text) <= maxText {
+		return text
+	}
 	end := shortText
 	for end > shortText-utf8.UTFMax && !utf8.RuneStart(text[end]) {
 		end--

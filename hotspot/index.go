@@ -23,21 +23,20 @@ func newIndex(slots int) *index { return &index{make([]slot, slots)} }
 // roomFor says whether n values leave a third of the slots free.
 func roomFor(n, slots int) bool { return 3*n <= 2*slots }
 
-func (x *index) find(h *hasher, hash uint64, k *Key) *value {
+func (x *index) find(p *probe) (*value, form) {
 	slots := x.slots
 	mask := uint64(len(slots) - 1)
-	for i := hash; ; i++ {
+	for i := p.hash; ; i++ {
 		s := &slots[i&mask]
-		found := s.hash.Load()
-		if found == 0 {
-			return nil
-		}
-		if found != hash {
-			continue
-		}
-		// The slot may just be changing to another value.
-		if v := s.value.Load(); v != nil && h.matches(v, k) {
-			return v
+		switch s.hash.Load() {
+		case 0:
+			return nil, 0
+		case p.hash: // the slot may just be changing to another value
+			if v := s.value.Load(); v != nil {
+				if f, same := p.matches(v); same {
+					return v, f
+				}
+			}
 		}
 	}
 }

@@ -14,6 +14,9 @@ func itemLimits(rule *Rule) map[Key]*limit {
 		}
 		key, _ := ScalarKey(arg)
 		l := newLimit(float64(item.Count), rule)
+		if l.place = len(limits); limits[key] != nil {
+			l.place = limits[key].place
+		}
 		limits[key] = &l
 	}
 	return limits

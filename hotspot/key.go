@@ -61,6 +61,19 @@ func ScalarKey(arg chain.Arg) (key Key, ok bool) {
 	return Key{}, false
 }
 
+// keyAt returns the key of the call's argument at the position if that is a text or a whole number, as almost all are.
+// It spares copies of the argument, which cost more than looking the value up.
+func keyAt(c *chain.Context, position int) Key {
+	switch kind, text, bits := c.Scalar(position); kind {
+	case chain.ArgString:
+		return textKey(text)
+	case chain.ArgInt:
+		return Key{class: classInt, num: bits}
+	default:
+		return Key{}
+	}
+}
+
 // KeysOf hands the keys of an argument to yield, in order, until yield returns false.
 //
 //   - A scalar, a struct, or any other comparable value is one key. A pointer to a scalar stands for the scalar; any
@@ -78,6 +91,11 @@ func KeysOf(arg chain.Arg, yield func(Key) bool) (skipped int) {
 		yield(key)
 		return 0
 	}
+	return widths(arg, func(key Key, _ chain.ArgWidth) bool { return yield(key) })
+}
+
+// widths is KeysOf for an argument that is no scalar, with the type of each number.
+func widths(arg chain.Arg, yield func(Key, chain.ArgWidth) bool) (skipped int) {
 	value := arg.Value()
 	if keyer, ok := value.(ParamKeyer); ok && !isNil(reflect.ValueOf(value)) {
 		if value, ok = askKey(keyer); !ok {
@@ -88,13 +106,13 @@ func KeysOf(arg chain.Arg, yield func(Key) bool) (skipped int) {
 }
 
 // expand yields the keys of a value: of its elements if it is a collection, else of itself.
-func expand(value any, yield func(Key) bool) (skipped int) {
+func expand(value any, yield func(Key, chain.ArgWidth) bool) (skipped int) {
 	switch list := value.(type) {
 	case nil:
 		return 0
 	case []string:
 		for _, text := range list {
-			if !yield(textKey(text)) {
+			if !yield(textKey(text), chain.WidthNone) {
 				return 0
 			}
 		}
@@ -102,16 +120,16 @@ func expand(value any, yield func(Key) bool) (skipped int) {
 	}
 	v := reflect.ValueOf(value)
 	if !isCollection(v) {
-		key, fate := keyOf(v)
+		key, width, fate := keyOf(v)
 		if fate == fateKey {
-			yield(key)
+			yield(key, width)
 		}
 		return fate.skips()
 	}
 	for i := range v.Len() {
-		key, fate := elementKey(v.Index(i))
+		key, width, fate := elementKey(v.Index(i))
 		skipped += fate.skips()
-		if fate == fateKey && !yield(key) {
+		if fate == fateKey && !yield(key, width) {
 			break
 		}
 	}
@@ -146,18 +164,18 @@ func (f fate) skips() int {
 }
 
 // elementKey is keyOf for an element of a collection, whose ParamKey is honoured too.
-func elementKey(v reflect.Value) (Key, fate) {
+func elementKey(v reflect.Value) (Key, chain.ArgWidth, fate) {
 	if v.Kind() == reflect.Interface {
 		v = v.Elem()
 	}
 	if !v.IsValid() || isNil(v) {
-		return Key{}, fateNone
+		return Key{}, chain.WidthNone, fateNone
 	}
 	if v.Type().NumMethod() > 0 {
 		if keyer, ok := reflect.TypeAssert[ParamKeyer](v); ok {
 			value, ok := askKey(keyer)
 			if !ok {
-				return Key{}, fateSkip
+				return Key{}, chain.WidthNone, fateSkip
 			}
 			v = reflect.ValueOf(value)
 		}
@@ -166,26 +184,26 @@ func elementKey(v reflect.Value) (Key, fate) {
 }
 
 // keyOf returns the key of a value that is not to be taken apart.
-func keyOf(v reflect.Value) (Key, fate) {
+func keyOf(v reflect.Value) (Key, chain.ArgWidth, fate) {
 	if key, ok := scalarOf(v); ok {
-		return key, fateKey
+		return key, widthOf(v.Kind()), fateKey
 	}
 	if !v.IsValid() || isNil(v) {
-		return Key{}, fateNone
+		return Key{}, chain.WidthNone, fateNone
 	}
 	if v.Kind() == reflect.Pointer {
 		if key, ok := scalarOf(v.Elem()); ok {
-			return key, fateKey
+			return key, widthOf(v.Elem().Kind()), fateKey
 		}
 	}
 	if !v.Type().Comparable() {
-		return Key{}, fateSkip
+		return Key{}, chain.WidthNone, fateSkip
 	}
 	obj := v.Interface()
 	if !equal(obj, obj) { // NaN inside
-		return Key{}, fateSkip
+		return Key{}, chain.WidthNone, fateSkip
 	}
-	return Key{class: classOther, obj: obj}, fateKey
+	return Key{class: classOther, obj: obj}, chain.WidthNone, fateKey
 }
 
 func scalarOf(v reflect.Value) (Key, bool) {

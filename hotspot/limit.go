@@ -26,6 +26,8 @@ type limit struct {
 	second float64 // throttling: ns in the duration
 
 	most int64 // concurrency: calls in flight
+
+	place int // of an exception item among all
 }
 
 func newLimit(count float64, r *Rule) limit {

@@ -13,12 +13,15 @@ func NewLimiter(c *Controller) Limiter { return Limiter{c} }
 func (l *Limiter) Controller() *Controller { return l.controller }
 
 // Reserve counts the call for one value, and makes it wait if it must. It says whether the call may pass.
-func (l *Limiter) Reserve(c *chain.Context, key Key) bool {
-	h, wait, ok := l.controller.Reserve(c.Now, key, c.Count)
+func (l *Limiter) Reserve(c *chain.Context, key Key) bool { return l.reserve(c, &key) }
+
+func (l *Limiter) reserve(c *chain.Context, key *Key) bool {
+	var h Hold
+	wait, ok := l.controller.reserve(c.Now, key, c.Count, &h)
 	if !ok {
 		return false
 	}
-	l.keep(c, h)
+	l.keep(c, &h)
 	c.Wait(wait)
 	return true
 }
@@ -29,14 +32,14 @@ func (l *Limiter) ReserveAll(c *chain.Context, arg chain.Arg) (refused Key, ok b
 	if !ok {
 		return refused, false
 	}
-	for _, h := range holds {
-		l.keep(c, h)
+	for i := range holds {
+		l.keep(c, &holds[i])
 	}
 	c.Wait(wait)
 	return Key{}, true
 }
 
-func (l *Limiter) keep(c *chain.Context, h Hold) {
+func (l *Limiter) keep(c *chain.Context, h *Hold) {
 	if h.v == nil {
 		return
 	}
@@ -44,7 +47,7 @@ func (l *Limiter) keep(c *chain.Context, h Hold) {
 	if l.controller.Holds() {
 		needs = chain.NeedRelease
 	}
-	c.Hold(l, needs, h.a, h.b, h.v)
+	c.Hold(l, needs, h.a, h.b, h.v).C = h.form
 }
 
 // holdOf returns what keep was given.
@@ -53,7 +56,7 @@ func (l *Limiter) holdOf(c *chain.Context, h *chain.Hold) Hold {
 	if l.controller.Holds() {
 		n = 1
 	}
-	return Hold{v: h.Ref.(*value), n: n, at: c.Now, a: h.A, b: h.B} // keep put it there
+	return Hold{v: h.Ref.(*value), form: h.C, n: n, at: c.Now, a: h.A, b: h.B} // keep put it there
 }
 
 // Commit has nothing to confirm.

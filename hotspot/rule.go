@@ -35,7 +35,7 @@ type Rule struct {
 	ParamsMaxCapacity int64 // values to keep; 0 means 20,000 per second of DurationInSec, at most 200,000
 	Items             []Item
 
-	ClusterMode   bool
+	ClusterMode   bool           // as of a flow rule, but for GradeConcurrency: there the fallback decides
 	ClusterConfig *ClusterConfig // needed in cluster mode
 }
 

@@ -10,34 +10,28 @@ import (
 type shard struct {
 	mu    sync.Mutex
 	index atomic.Pointer[index] // nil until the first value
-	ring  []seat                // guarded by mu: all values, in the order of the clock hand
+	ring  []*value              // guarded by mu: all values, in the order of the clock hand
 	hand  int                   // guarded by mu
 	gone  uint64                // guarded by mu: values evicted so far
 	_     [72]byte              // to 128 bytes: no two locks within a pair of cache lines
 }
 
-// A seat is a place in the ring.
-type seat struct {
-	hash  uint64
-	value *value
-}
-
-func (s *shard) find(h *hasher, hash uint64, k *Key) *value {
+func (s *shard) find(p *probe) (*value, form) {
 	if x := s.index.Load(); x != nil {
-		return x.find(h, hash, k)
+		return x.find(p)
 	}
-	return nil
+	return nil, 0
 }
 
 // add puts a new value into the shard. Caller holds mu.
-func (s *shard) add(hash uint64, v *value) {
-	s.ring = append(s.ring, seat{hash, v})
+func (s *shard) add(v *value) {
+	s.ring = append(s.ring, v)
 	x := s.index.Load()
 	if x == nil || !roomFor(len(s.ring), len(x.slots)) {
 		s.grow()
 		return
 	}
-	x.add(hash, v)
+	x.add(v.hash.Load(), v)
 }
 
 // grow builds an index of twice the size from the ring. Lookups in the old one find what was there before.
@@ -47,35 +41,35 @@ func (s *shard) grow() {
 		slots *= 2
 	}
 	x := newIndex(slots)
-	for _, seat := range s.ring {
-		x.add(seat.hash, seat.value)
+	for _, v := range s.ring {
+		x.add(v.hash.Load(), v)
 	}
 	s.index.Store(x)
 }
 
-// replace puts v in the seat of a victim. Caller holds mu.
-func (s *shard) replace(place int, hash uint64, v *value) {
-	seat := &s.ring[place]
-	x := s.index.Load()
-	x.remove(seat.hash, seat.value)
-	seat.hash, seat.value = hash, v
-	x.add(hash, v)
+// leave takes a victim's record out of the index, to be that of another key; enter puts it back. Caller holds mu.
+func (s *shard) leave(place int) *value {
+	v := s.ring[place]
+	s.index.Load().remove(v.hash.Load(), v)
 	s.gone++
+	return v
 }
+
+func (s *shard) enter(v *value) { s.index.Load().add(v.hash.Load(), v) }
 
 // remove takes a victim out. Caller holds mu.
 func (s *shard) remove(place int) {
 	victim := s.ring[place]
-	s.index.Load().remove(victim.hash, victim.value)
+	s.index.Load().remove(victim.hash.Load(), victim)
 	last := len(s.ring) - 1
-	s.ring[place], s.ring[last] = s.ring[last], seat{}
+	s.ring[place], s.ring[last] = s.ring[last], nil
 	s.ring = s.ring[:last]
 	s.gone++
 }
 
 // placeOf returns the seat of a value in the shard. It looks at all of them. Caller holds mu.
 func (s *shard) placeOf(v *value) int {
-	return slices.IndexFunc(s.ring, func(seat seat) bool { return seat.value == v })
+	return slices.Index(s.ring, v)
 }
 
 // victim finds the seat of the value to evict and marks the value dead: generalized CLOCK (A. J. Smith, "Sequentiality and prefetching
@@ -115,7 +109,7 @@ func (s *shard) next() (place int, v *value) {
 		s.hand = 0
 	}
 	s.hand++
-	return s.hand - 1, s.ring[s.hand-1].value
+	return s.hand - 1, s.ring[s.hand-1]
 }
 
 // kill marks v dead if no more than worst is lost by it. Caller holds the shard's mu.

@@ -14,9 +14,10 @@ import (
 // Slot holds the hot-parameter rules of an engine and makes the checks of each resource. What a rule knows of a
 // resource's values lives for as long as an equal rule stays loaded.
 type Slot struct {
-	set *ruleset.Set[Rule, *definition]
-	now func() int64
-	log *slog.Logger
+	set    *ruleset.Set[Rule, *definition]
+	now    func() int64
+	log    *slog.Logger
+	tokens *chain.Tokens
 }
 
 // definition stands for a rule for as long as equal rules stay loaded.
@@ -26,10 +27,11 @@ type definition struct {
 
 type bound = ruleset.Bound[Rule, *definition]
 
-// NewSlot makes a slot without rules. now returns engine time in ns.
-func NewSlot(now func() int64, log *slog.Logger) *Slot {
+// NewSlot makes a slot without rules. now returns engine time in ns; tokens decide rules in cluster mode, with nil their
+// fallback does.
+func NewSlot(now func() int64, log *slog.Logger, tokens *chain.Tokens) *Slot {
 	build := func(Rule) (*definition, error) { return &definition{}, nil }
-	return &Slot{now: now, log: log, set: ruleset.New(chain.KindParam, build, ruleset.Options[Rule]{Warn: Rule.Warnings})}
+	return &Slot{now: now, log: log, tokens: tokens, set: ruleset.New(chain.KindParam, build, ruleset.Options[Rule]{Warn: Rule.Warnings})}
 }
 
 // Set returns the rules.
@@ -49,7 +51,7 @@ type paramTable struct {
 func (s *Slot) Checks(resource *stat.Resource) []chain.Bound {
 	kept, _ := resource.Attachment(s).(tables)
 	next, _ := ruleset.Keep(kept, s.set.Known().Applying(resource.RuleName, resource.Shared), func(b *bound) *paramTable {
-		return &paramTable{controller: New(local(b.Rule))}
+		return &paramTable{controller: newLocal(b.Rule)}
 	})
 	if len(next) == 0 {
 		resource.Attach(s, nil)
@@ -61,8 +63,11 @@ func (s *Slot) Checks(resource *stat.Resource) []chain.Bound {
 		table := next[b.Controller]
 		k := &check{Limiter: Limiter{table.controller}, slot: s, rule: b.Rule, table: table, definition: b.Controller}
 		k.err = chain.NewBlockError(chain.KindParam, resource.Name, b.Rule, chain.ErrParam, k)
-		k.fallBack()
-		checks = append(checks, chain.Bound{Check: k, Observed: b.Observed})
+		if b.Rule.ClusterMode {
+			checks = append(checks, k.cluster().bound(b.Observed))
+		} else {
+			checks = append(checks, chain.Bound{Check: k, Observed: b.Observed})
+		}
 	}
 	return checks
 }
@@ -112,55 +117,39 @@ type check struct {
 	rule  Rule
 	table *paramTable
 	*definition
-	err   *chain.BlockError
-	pass  bool // every call passes: a cluster rule whose fallback says so
-	block bool // every call with the argument is refused: a cluster rule whose fallback says so
+	err *chain.BlockError
 
 	lastAt atomic.Int64 // when last was noted
 	mu     sync.Mutex
 	last   Key // refused last, for Explain; guarded by mu
 }
 
-// fallBack sets what a cluster rule does without a token server.
-func (k *check) fallBack() {
-	if !k.rule.ClusterMode {
-		return
-	}
-	switch k.rule.ClusterConfig.Fallback() {
-	case chain.FallbackPass:
-		k.pass = true
-	case chain.FallbackBlock:
-		k.block = true
-	case chain.FallbackUnset, chain.FallbackShare, chain.FallbackLocal: // see local
-	}
-}
-
-// local returns the rule as this process enforces it without a token server.
-func local(r Rule) Rule {
-	if c := r.ClusterConfig; r.ClusterMode && c.Fallback() == chain.FallbackLocal && c.FallbackCount != nil {
-		r.Count = *c.FallbackCount
-	}
-	return r
-}
-
 // Check decides about a call: every value of the argument must pass.
 func (k *check) Check(c *chain.Context) *chain.BlockError {
+	if k.rule.ParamIdx != nil && k.table.matched.Load() {
+		if key := keyAt(c, *k.rule.ParamIdx); key.class != classNone {
+			return k.decideKey(c, &key)
+		}
+	}
 	arg, ok := k.argument(c)
 	if !ok {
 		return nil
 	}
-	if k.pass {
-		return nil
-	}
-	if k.block {
-		return k.err
-	}
+	return k.decide(c, arg)
+}
+
+// decide is Check for a call with that argument.
+func (k *check) decide(c *chain.Context, arg chain.Arg) *chain.BlockError {
 	key, scalar := ScalarKey(arg)
 	if !scalar {
 		return k.checkAll(c, arg)
 	}
-	if !k.Reserve(c, key) {
-		k.remember(c.Now, key)
+	return k.decideKey(c, &key)
+}
+
+func (k *check) decideKey(c *chain.Context, key *Key) *chain.BlockError {
+	if !k.reserve(c, key) {
+		k.remember(c.Now, *key)
 		return k.err
 	}
 	return nil

@@ -42,13 +42,13 @@ func (t *table) init(capacity, start int64, burst bool, useOf useFunc) {
 	}
 }
 
-// find returns the value of a key, or nil. It may miss one that is being moved; put does not.
-func (t *table) find(hash uint64, k *Key) *value {
+// find returns the value of a key and its form, or nil. It may miss one that is being moved; put does not.
+func (t *table) find(p *probe) (*value, form) {
 	shards := t.shards.Load()
 	if shards == nil {
-		return nil
+		return nil, 0
 	}
-	return (*shards)[hash>>1>>(63-t.bits)].find(&t.hasher, hash, k)
+	return (*shards)[p.hash>>1>>(63-t.bits)].find(p)
 }
 
 func (t *table) shardOf(hash uint64) *shard {
@@ -70,32 +70,39 @@ func (t *table) makeShards() *[]shard {
 }
 
 // put returns the value of a key, adding it if it is not there. It has no reservation yet, so it may be dead already.
-func (t *table) put(now int64, hash uint64, k *Key, own *limit) *value {
-	s := t.shardOf(hash)
+func (t *table) put(now int64, p *probe, own *limit) (*value, form) {
+	s := t.shardOf(p.hash)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if v := s.find(&t.hasher, hash, k); v != nil {
-		return v
+	if v, f := s.find(p); v != nil {
+		return v, f
 	}
-	v := t.hasher.newValue(hash, k, own, t.start, t.burst)
 	if t.claim() {
-		s.add(hash, v)
-		return v
+		return t.add(s, p, own)
 	}
 	t.repay(s, now)
 	if victim, ok := s.victim(now, t.useOf); ok {
-		s.replace(victim, hash, v)
-		return v
+		v := s.leave(victim)
+		v.assign(p, own, t.start, t.burst)
+		s.enter(v)
+		return v, v.form.Load()
 	}
 	s.mu.Unlock()
 	t.makeRoom(s, now)
 	s.mu.Lock()
-	if other := s.find(&t.hasher, hash, k); other != nil {
-		return other
+	if v, f := s.find(p); v != nil {
+		return v, f
 	}
 	t.count.Add(1)
-	s.add(hash, v)
-	return v
+	return t.add(s, p, own)
+}
+
+// add puts a new record into the shard. Caller holds its mu.
+func (t *table) add(s *shard, p *probe, own *limit) (*value, form) {
+	v := &value{}
+	v.assign(p, own, t.start, t.burst)
+	s.add(v)
+	return v, v.form.Load()
 }
 
 // claim takes a place in the table if one is free.
@@ -158,10 +165,10 @@ func (t *table) released(v *value) {
 	if t.count.Load() <= t.capacity {
 		return
 	}
-	s := t.shardOf(t.hasher.hashOf(v))
+	s := t.shardOf(v.hash.Load())
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if v.state.CompareAndSwap(0, stateDead) {
+	if state := v.state.Load(); inFlight(state) == 0 && state != stateDead && v.state.CompareAndSwap(state, stateDead) {
 		s.remove(s.placeOf(v))
 		t.count.Add(-1)
 	}

@@ -386,3 +386,79 @@ func TestBucketRace(t *testing.T) {
 		}
 	}
 }
+
+// A table at its capacity allocates nothing for values it has not seen, whatever their length.
+func TestNewValuesAlloc(t *testing.T) {
+	long := strings.Repeat("x", 100)
+	for name, rule := range map[string]hotspot.Rule{"bucket": qps(3), "queue": throttled(1, 1), "concurrency": concurrency(1)} {
+		rule.ParamsMaxCapacity = 100
+		c := hotspot.New(rule)
+		var texts []string
+		for i := range 3_000 {
+			texts = append(texts, long[:i%100]+strconv.Itoa(i))
+		}
+		next := 0
+		call := func() {
+			h, _, ok := c.Reserve(int64(next), hotspot.TextKey(texts[next]), 1)
+			if !ok {
+				t.Fatalf("%s: a new value was refused", name)
+			}
+			c.Release(h)
+			next++
+		}
+		for range 1_500 {
+			call()
+		}
+		if n := testing.AllocsPerRun(1_400, call); n != 0 {
+			t.Errorf("%s: %v allocations per new value, want 0", name, n)
+		}
+		for i := range 100 { // the latest are what they were
+			if at := next - 1 - i; c.Len() == 100 && i < 10 && !c.Known(hotspot.TextKey(texts[at])) {
+				t.Errorf("%s: %q is not in the table", name, texts[at])
+			}
+		}
+	}
+}
+
+// Records pass from value to value while callers hold them: no value is admitted more often than its threshold while it
+// stays in the table, and no call in flight is left behind.
+func TestRecordsChangeHandsUnderLoad(t *testing.T) {
+	t.Parallel()
+	rule := concurrency(1)
+	rule.ParamsMaxCapacity = 2
+	c := hotspot.New(rule)
+	var flying [8]atomic.Int64
+	var wg sync.WaitGroup
+	for worker := range 8 {
+		wg.Go(func() {
+			random := rand.New(rand.NewPCG(uint64(worker), 3))
+			for range 20_000 {
+				n := random.IntN(len(flying))
+				h, _, ok := c.Reserve(0, key(n), 1)
+				if !ok {
+					continue
+				}
+				if flying[n].Add(1) > 1 {
+					t.Errorf("two calls of value %d in flight at threshold 1", n)
+				}
+				if random.IntN(8) == 0 {
+					runtime.Gosched()
+				}
+				flying[n].Add(-1)
+				if random.IntN(2) == 0 {
+					c.Undo(h)
+				} else {
+					c.Release(h)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	for n := range flying {
+		h, _, ok := c.Reserve(0, key(n), 1)
+		if !ok {
+			t.Errorf("value %d is held for ever", n)
+		}
+		c.Release(h)
+	}
+}

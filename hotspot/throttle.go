@@ -7,7 +7,7 @@ package hotspot
 // another one tried in vain.
 
 // queue reserves a place for a call that counts n.
-func (c *Controller) queue(now int64, v *value, l *limit, n int64, h *Hold) (wait int64, r result) {
+func (c *Controller) queue(now int64, v *value, f form, l *limit, n int64, h *Hold) (wait int64, r result) {
 	cost := l.cost(n)
 	for {
 		last := v.state.Load()
@@ -23,14 +23,18 @@ func (c *Controller) queue(now int64, v *value, l *limit, n int64, h *Hold) (wai
 			return 0, refused
 		}
 		if v.state.CompareAndSwap(last, place) {
-			*h = Hold{v: v, n: n, at: now, a: place, b: last}
+			*h = Hold{v: v, form: f, n: n, at: now, a: place, b: last}
 			return wait, passed
 		}
 	}
 }
 
 // leave gives a place back if it is still the last one. Those behind it keep the times they were told.
-func (h *Hold) leave() { h.v.state.CompareAndSwap(h.a, h.b) }
+func (h *Hold) leave() {
+	if h.v.is(h.form) {
+		h.v.state.CompareAndSwap(h.a, h.b)
+	}
+}
 
 // queueUse: a value without a call for a whole duration is as good as a new one.
 func (c *Controller) queueUse(_ *value, last, now int64) use {

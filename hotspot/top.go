@@ -95,24 +95,25 @@ func (c *Controller) Top(now int64, k int) []ValueStats {
 	}
 	var top []ValueStats
 	for i := range *shards {
-		for _, seat := range (*shards)[i].snapshot() {
-			top = c.rank(top, seat.value, now, k)
-		}
+		top = c.rankAll(top, &(*shards)[i], now, k)
 	}
 	return top
 }
 
-func (s *shard) snapshot() []seat {
+func (c *Controller) rankAll(top []ValueStats, s *shard, now int64, k int) []ValueStats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Clone(s.ring)
+	for _, v := range s.ring {
+		top = c.rank(top, v, now, k)
+	}
+	return top
 }
 
-// rank puts v into top, which is sorted and has at most k values.
+// rank puts v into top, which is sorted and has at most k values. Caller holds the shard's mu.
 func (c *Controller) rank(top []ValueStats, v *value, now int64, k int) []ValueStats {
 	qps, flying := v.rate(now), int64(0)
 	if c.way == wayConcurrency {
-		flying = max(0, v.state.Load())
+		flying = inFlight(v.state.Load())
 	}
 	if qps == 0 && flying == 0 || len(top) == k && before(top[k-1], qps, flying) {
 		return top
@@ -127,8 +128,8 @@ func (c *Controller) rank(top []ValueStats, v *value, now int64, k int) []ValueS
 		top = top[:k-1]
 	}
 	key := v.key()
-	stats := ValueStats{Value: key.Value(), Text: key.String(), QPS: qps, InFlight: flying, Threshold: c.limitOf(v).count}
-	if v.class == classLong {
+	stats := ValueStats{Value: key.Value(), Text: key.String(), QPS: qps, InFlight: flying, Threshold: c.limitOf(v, v.form.Load()).count}
+	if key.class == classLong {
 		stats.Text += "…"
 	}
 	return slices.Insert(top, at, stats)

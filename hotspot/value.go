@@ -14,29 +14,55 @@ const (
 // maxHeat bounds how often a value may be passed over by eviction after its last use.
 const maxHeat = 3
 
-// A value is what the table keeps of one hot value: 64 bytes, so the allocator aligns it to a cache line. A hit on a
-// number touches this line and one of the index, a hit on a text its bytes too; two values never share a line, however
-// many cores use them.
+// A value is what the table keeps of one hot value: 64 bytes, so the allocator aligns it to a cache line. A hit touches
+// this line and one of the index, nothing else; two values never share a line, however many cores use them.
+//
+// A record is used again for another key when its value is evicted, so a table at its capacity allocates nothing for
+// new values. Callers find a record without a lock, so they may hold one that becomes another value's meanwhile. They
+// see it by form, which changes with every use of the record: whoever has reserved looks at it again and, if it has
+// changed, starts anew. What such a caller may have taken from the other value, if its state happened to be the same
+// between a load and a compare-and-swap, is a token or a place: never is too much admitted. Calls in flight, which
+// would be held for ever, have the form in their state.
 type value struct {
-	num   uint64 // as in Key; for a long text its second digest
-	text  string // a copy, so that the caller's memory is not held
-	more  *extra // nil for most
+	bits  [2]atomic.Uint64 // see probe
+	hash  atomic.Uint64    // its shard stays the same
+	more  atomic.Pointer[extra]
 	state atomic.Int64
 	since atomic.Int64  // bucket: time of the last refill in ms
 	stat  atomic.Uint64 // passes by second, see top.go
+	form  atomic.Uint32
 	heat  atomic.Uint32 // use since the clock hand came by
-	class class
-	own   bool // more has a limit
 }
 
-// An extra is what few values need.
+// A form is the kind of a record's key and how often the record was used before.
+type form = uint32
+
+const (
+	classBits = 4 // class of the key; classNone while the record changes hands
+	sizeBits  = 5 // length of a text kept in bits
+	kindMask  = 1<<(classBits+sizeBits) - 1
+	ownForm   = 1 << (classBits + sizeBits) // more has a limit
+	nextForm  = ownForm << 1
+)
+
+func kindOf(c class, size int) form { return form(size)<<classBits | form(c) }
+
+func classOf(f form) class { return class(f & (1<<classBits - 1)) }
+
+// An extra is what not every value needs.
 type extra struct {
-	obj   any    // as in Key
-	limit *limit // the exception item's
-	hash  uint64 // of a long text
-	size  int    // length of a long text
-	room  int64  // burst: units the last refill left unfilled; guarded by the shard's mu
+	obj   any    // as in Key; does not change
+	limit *limit // the exception item's; does not change
+
+	// Guarded by the shard's mu:
+	room int64         // burst: units the last refill left unfilled
+	size int           // length of a text not kept in bits
+	text [maxText]byte // its beginning
+	kept uint8         // how much of text is in use
 }
+
+// fixed says that the extra belongs to one key and cannot be another's.
+func (x *extra) fixed() bool { return x != nil && (x.obj != nil || x.limit != nil) }
 
 // touch notes a use. It writes only after the hand has come by, so the line of a hot value is not written for it.
 func (v *value) touch() {
@@ -54,11 +80,71 @@ func (v *value) cool() bool {
 	return h == 0
 }
 
-// key returns the value's key; of a long text it has the beginning only.
+// is says whether the record still is the value that it was when it had that form.
+func (v *value) is(f form) bool { return v.form.Load() == f }
+
+// assign makes the record that of a key, whose exception item's limit is own, or nil. The state becomes start, or the
+// form with no call in flight. Caller holds the shard's mu, and the record is new or dead.
+func (v *value) assign(p *probe, own *limit, start int64, burst bool) {
+	next := v.form.Load()&^(nextForm-1) + nextForm
+	v.form.Store(next) // of no class: matches nothing
+	v.hash.Store(p.hash)
+	v.bits[0].Store(p.bits[0])
+	v.bits[1].Store(p.bits[1])
+	v.assignMore(p, own, burst)
+	v.since.Store(0)
+	v.stat.Store(0)
+	v.heat.Store(0)
+	next |= p.kind
+	if own != nil {
+		next |= ownForm
+	}
+	v.form.Store(next)
+	if start == 0 {
+		start = flight(next)
+	}
+	v.state.Store(start)
+}
+
+// assignMore sets what the key needs beside bits, in the record's own extra if that can be.
+func (v *value) assignMore(p *probe, own *limit, burst bool) {
+	x := v.more.Load()
+	long := p.long()
+	switch {
+	case own != nil || p.key.class == classOther:
+		x = &extra{obj: p.key.obj, limit: own}
+	case x.fixed():
+		x = nil
+	}
+	if x == nil && (long || burst) {
+		x = &extra{}
+	}
+	if x != nil {
+		x.room, x.size, x.kept = 0, len(p.key.text), 0
+		if long {
+			x.kept = uint8(copy(x.text[:], beginning(p.key.text)))
+		}
+	}
+	v.more.Store(x)
+}
+
+// key returns the value's key; of a long text it has the beginning only. Caller holds the shard's mu.
 func (v *value) key() Key {
-	k := Key{class: v.class, num: v.num, text: v.text}
-	if v.class == classOther {
-		k.obj = v.more.obj
+	f := v.form.Load()
+	k := Key{class: classOf(f)}
+	switch k.class {
+	case classText:
+		k.text = unpack(v.bits[0].Load(), v.bits[1].Load(), int(f&kindMask>>classBits))
+	case classLong:
+		x := v.more.Load()
+		k.text = string(x.text[:x.kept])
+		if x.size == len(k.text) {
+			k.class = classText
+		}
+	case classOther:
+		k.obj = v.more.Load().obj
+	default:
+		k.num = v.bits[0].Load()
 	}
 	return k
 }

@@ -25,8 +25,8 @@ type words struct {
 // Window returns the window of the scope's shape. When it is made, seed gives the passes of each bucket that the
 // scope has counted so far.
 func (x *Exact) Window(shape *Shape, now int64, seed func(add func(start, pass int64))) *Window {
-	if w := x.words.Load(); w != nil && w.window != nil {
-		return w.window
+	if w := x.open(); w != nil {
+		return w
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -37,6 +37,14 @@ func (x *Exact) Window(shape *Shape, now int64, seed func(add func(start, pass i
 		x.words.Store(next)
 	}
 	return next.window
+}
+
+// open returns the window of the scope's shape if it has been made.
+func (x *Exact) open() *Window {
+	if w := x.words.Load(); w != nil {
+		return w.window
+	}
+	return nil
 }
 
 // OwnWindow returns the window of a rule that has an interval of its own: count buckets of length ns.

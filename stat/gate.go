@@ -15,6 +15,8 @@ type Gate struct {
 	mu    sync.Mutex   // held while settling
 	calls atomic.Int64 // calls that hold permits and that the scope counts as in flight
 	left  atomic.Int64 // calls that gave permits back while settling
+
+	_ [24]byte // a whole cache line: every call of the scope writes it, so that it must hold nothing of another's
 }
 
 // Permit is what a call holds.

@@ -5,12 +5,13 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // Node counts the calls of one scope. Make it with NewNode; all methods are safe for concurrent use.
 //
-// What a call writes: inflight, pass and, at exit, success, rt and inflight again, in two cache lines of one
-// ring. As long as nobody else writes them that is five uncontended atomic adds. When callers on several
+// What a call writes: pass and, at exit, success and rt, in the cache line of one bucket. As long as nobody else
+// writes it that is three uncontended atomic adds. When callers on several
 // cores meet (a failed compare-and-swap on pass), the node is inflated: every core's entries get a ring of
 // their own, chosen by the pooled entry, which tends to stay on its core. An idle node keeps one ring.
 type Node struct {
@@ -23,15 +24,14 @@ type Node struct {
 
 	mu      sync.Mutex // held to change buckets and to read sums
 	history *history   // guarded by mu
-	retired int64      // calls in flight counted by rings that are gone; guarded by mu
+	settled int64      // passed less completed of buckets that were folded, less extra of rings that are gone; guarded by mu
 	old     []oldRing  // guarded by mu
 }
 
 // oldRing is a ring that was replaced, whose counters may still move: a caller that found it before may write it.
 type oldRing struct {
 	*ring
-	since  int64 // engine time at which housekeeping first saw it, 0 before
-	shared bool  // the ring in its place counts calls in flight with the same counter
+	since int64 // engine time at which housekeeping first saw it, 0 before
 }
 
 // Scope holds the settings that nodes share.
@@ -81,7 +81,6 @@ func (n *Node) ring(hint uint32) *ring {
 // same ring at the same time, so that the caller should take another hint from then on.
 func (n *Node) Pass(hint uint32, now, count int64) (met bool) {
 	r := n.ring(hint)
-	r.active.n.Add(1)
 	b := r.cur.Load()
 	if b == nil || uint64(now-b.start.Load()) >= uint64(r.base) {
 		b = n.roll(r, now)
@@ -90,9 +89,12 @@ func (n *Node) Pass(hint uint32, now, count int64) (met bool) {
 	if !b.pass.CompareAndSwap(passed, passed+count) {
 		b.pass.Add(count)
 		n.meet()
-		return true
+		met = true
 	}
-	return false
+	if count != 1 {
+		r.extra.Add(count - 1) // after pass: see activeLocked
+	}
+	return met
 }
 
 // Block counts a call that was refused.
@@ -112,7 +114,6 @@ func (n *Node) Complete(hint uint32, now, count, rt int64, failed bool) {
 	if b == nil || uint64(now-b.start.Load()) >= uint64(r.base) {
 		b = n.roll(r, now)
 	}
-	b.success.Add(count)
 	b.rt.Add(rt)
 	if rt < b.minRT.Load() {
 		b.lowerMin(rt)
@@ -120,7 +121,10 @@ func (n *Node) Complete(hint uint32, now, count, rt int64, failed bool) {
 	if failed {
 		b.exception.Add(count)
 	}
-	r.active.n.Add(-1)
+	if count != 1 {
+		r.extra.Add(1 - count) // before success: see activeLocked
+	}
+	b.success.Add(count)
 }
 
 // Borrow counts a call that was admitted into the later bucket that holds time at.
@@ -136,7 +140,7 @@ func (n *Node) Return(hint uint32, now, at, count int64) {
 }
 
 // Arrive counts a call that borrowed as in flight.
-func (n *Node) Arrive(hint uint32) { n.ring(hint).active.n.Add(1) }
+func (n *Node) Arrive(hint uint32) { n.ring(hint).extra.Add(-1) }
 
 // meet notes that two callers wrote the same counter at once.
 func (n *Node) meet() {
@@ -195,6 +199,7 @@ func (n *Node) fold(b *bucket) {
 		pass: b.pass.Swap(0), block: b.block.Swap(0), exception: b.exception.Swap(0),
 		success: b.success.Swap(0), rt: b.rt.Swap(0), occupied: b.occupied.Swap(0),
 	}
+	n.settled += t.pass - t.success
 	t.pass += t.occupied
 	if start == never || t == (tally{}) {
 		return
@@ -204,9 +209,14 @@ func (n *Node) fold(b *bucket) {
 	}
 	if s := n.history.slot(start - start%second); s != nil {
 		s.add(t)
-		s.peak = max(s.peak, n.activeLocked())
+		if start%peakEvery < n.first.Load().base {
+			s.peak = max(s.peak, n.activeLocked())
+		}
 	}
 }
+
+// peakEvery bounds how often windows of many short buckets add up the calls in flight.
+const peakEvery = 50 * int64(time.Millisecond)
 
 // rings returns the node's rings. The caller holds mu.
 func (n *Node) rings() []*ring {
@@ -262,17 +272,36 @@ func (n *Node) Active() int64 {
 	return n.activeLocked()
 }
 
+// activeLocked derives the calls in flight. It reads what completions write before what entries write, and both write
+// in the order that lets it see too many for a moment but never too few: gates rely on that. The caller holds mu.
 func (n *Node) activeLocked() int64 {
-	sum := n.retired
-	for _, r := range n.rings() {
-		sum += r.active.n.Load()
+	sum := n.settled
+	n.eachRing(func(r *ring) {
+		for i := range r.buckets {
+			sum -= r.buckets[i].success.Load()
+		}
+	})
+	n.eachRing(func(r *ring) { sum -= r.extra.Load() })
+	n.eachRing(func(r *ring) {
+		for i := range r.buckets {
+			sum += r.buckets[i].pass.Load()
+		}
+	})
+	return sum
+}
+
+// eachRing calls f with every ring that may still be written. The caller holds mu.
+func (n *Node) eachRing(f func(*ring)) {
+	if more := n.more.Load(); more != nil {
+		for _, r := range *more {
+			f(r)
+		}
+	} else {
+		f(n.first.Load())
 	}
 	for _, r := range n.old {
-		if !r.shared {
-			sum += r.active.n.Load()
-		}
+		f(r.ring)
 	}
-	return sum
 }
 
 // Reshape gives the node's window the scope's shape. Second-level counts start anew; the minute is kept.
@@ -281,7 +310,7 @@ func (n *Node) Reshape() {
 	n.exact.dropWindow() // without mu: making a window takes the locks the other way round
 }
 
-// replaceRings puts empty rings of the shape in place of all. They take over the counters of calls in flight.
+// replaceRings puts empty rings of the shape in place of all.
 func (n *Node) replaceRings(shape *Shape) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -290,8 +319,7 @@ func (n *Node) replaceRings(shape *Shape) {
 	for i, r := range rings {
 		n.foldAll(r)
 		next[i] = newRing(shape)
-		next[i].active = r.active
-		n.old = append(n.old, oldRing{ring: r, shared: true})
+		n.old = append(n.old, oldRing{ring: r})
 	}
 	n.first.Store(next[0])
 	if n.more.Load() != nil {
@@ -317,17 +345,19 @@ func (n *Node) foldAll(r *ring) {
 
 // forgetOld takes over what replaced rings counted, once nobody can hold them any more. The caller holds mu.
 func (n *Node) forgetOld(now int64) {
-	kept := n.old[:0]
 	for _, r := range n.old {
 		n.foldAll(r.ring)
+	}
+	kept := n.old[:0]
+	for _, r := range n.old {
 		switch {
 		case r.since == 0:
 			r.since = now
 			kept = append(kept, r)
 		case now-r.since < minute:
 			kept = append(kept, r)
-		case !r.shared:
-			n.retired += r.active.n.Swap(0)
+		default:
+			n.settled -= r.extra.Swap(0)
 		}
 	}
 	clear(n.old[len(kept):])

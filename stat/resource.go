@@ -86,6 +86,13 @@ func (r *Resource) Observed() int64 { return r.observed.Load() }
 
 // Window returns the exact count of the resource's admissions.
 func (r *Resource) Window(now int64) *Window {
+	if w := r.exact.open(); w != nil {
+		return w
+	}
+	return r.makeWindow(now)
+}
+
+func (r *Resource) makeWindow(now int64) *Window {
 	return r.exact.Window(r.tree.scope.Shape(), now, func(add func(start, pass int64)) {
 		r.eachNode(func(n *ContextNode) { n.eachPass(now, add) })
 	})

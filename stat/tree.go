@@ -77,30 +77,64 @@ func (t *Tree) Tend() {
 	}
 }
 
-// family is a set of nodes below another.
+// family is the nodes below another, in the order in which they came. Most nodes have none.
 type family struct {
-	mu    sync.Mutex
-	nodes []*ContextNode // guarded by mu
+	mu      sync.Mutex
+	members *members // guarded by mu; nil: none
+}
+
+// members is a list whose nodes know their places, so that one is taken out in constant time, however many there are.
+type members struct {
+	nodes []*ContextNode // nil where one was taken out
+	gaps  int
 }
 
 func (f *family) add(n *ContextNode) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.nodes = append(f.nodes, n)
+	if f.members == nil {
+		f.members = &members{}
+	}
+	n.place = len(f.members.nodes)
+	f.members.nodes = append(f.members.nodes, n)
 }
 
 func (f *family) remove(n *ContextNode) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if i := slices.Index(f.nodes, n); i >= 0 {
-		f.nodes = slices.Delete(f.nodes, i, i+1)
+	m := f.members
+	if m == nil || n.place >= len(m.nodes) || m.nodes[n.place] != n {
+		return
 	}
+	m.nodes[n.place] = nil
+	m.gaps++
+	switch {
+	case m.gaps == len(m.nodes):
+		f.members = nil
+	case m.gaps > len(m.nodes)/2:
+		f.members = m.compact()
+	}
+}
+
+// compact returns the members without gaps.
+func (m *members) compact() *members {
+	next := &members{nodes: make([]*ContextNode, 0, len(m.nodes)-m.gaps)}
+	for _, n := range m.nodes {
+		if n != nil {
+			n.place = len(next.nodes)
+			next.nodes = append(next.nodes, n)
+		}
+	}
+	return next
 }
 
 func (f *family) list() []*ContextNode {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return slices.Clone(f.nodes)
+	if f.members == nil {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(f.members.nodes), func(n *ContextNode) bool { return n == nil })
 }
 
 // Entrance is where calls of one context name come in. It records nothing itself.
@@ -146,6 +180,7 @@ type ContextNode struct {
 	resource *Resource
 	entrance *Entrance
 	parent   *ContextNode // nil: directly below the entrance; guarded by the tree's edges
+	place    int          // among its siblings; guarded by their family's mu
 	gone     bool         // taken out of the tree; guarded by the tree's edges
 	below    family
 }

@@ -16,17 +16,20 @@ import (
 type Window struct {
 	total  atomic.Int64 // of all buckets of the window
 	start  atomic.Int64 // of the current bucket, ns
-	last   atomic.Int64 // time of the latest admission by ReserveGap
-	gap    atomic.Int64 // of the latest ReserveGap, ns
 	length int64        // of a bucket, ns
 	count  int64        // buckets
+	last   atomic.Int64 // time of the latest admission by ReserveGap
+	gap    atomic.Int64 // of the latest ReserveGap, ns
 	lent   atomic.Bool  // whether future holds anything
 
 	mu     sync.Mutex
 	closed []int64 // by bucket number modulo count; 0 for the current bucket; guarded by mu
 	sum    int64   // of closed; guarded by mu
+	left   int64   // units that have left the window; guarded by mu
 	future []loan  // reserved in buckets to come; guarded by mu
 	moves  []move  // to buckets to come; guarded by mu
+
+	_ [40]byte // three whole cache lines: what a call reads and writes is in the first, and no other word is
 }
 
 // move is a count that goes from its bucket to a later one when that begins.
@@ -158,13 +161,15 @@ func (w *Window) advanceLocked(now int64) {
 	held := w.total.Load() - w.sum // of the bucket that ends; later adds belong to the new one
 	w.closed[w.index(current)] = held
 	w.sum += held
-	expired := w.takeMoves(current, next)
+	moved := w.takeMoves(current, next)
+	expired := moved
 	for k := int64(1); k <= min((next-current)/w.length, w.count); k++ {
 		slot := &w.closed[w.index(current+k*w.length)]
 		expired += *slot
 		*slot = 0
 	}
-	w.sum -= expired
+	w.sum -= expired - moved
+	w.left += expired - moved
 	w.total.Add(w.takeLoans(next) - expired)
 	w.start.Store(next)
 }
@@ -222,6 +227,8 @@ func (w *Window) takeLoans(start int64) (count int64) {
 				w.closed[w.index(l.start)] += l.count
 				w.sum += l.count
 			}
+		default: // it has come and gone
+			w.left += l.count
 		}
 	}
 	w.future = kept
@@ -267,8 +274,11 @@ func (w *Window) Occupy(now, n int64, most float64, timeout int64) (wait int64, 
 }
 
 func (w *Window) held(start int64) int64 {
-	if start == w.start.Load() {
+	switch {
+	case start == w.start.Load():
 		return w.total.Load() - w.sum
+	case start < 0: // before the clock began
+		return 0
 	}
 	return w.closed[w.index(start)]
 }

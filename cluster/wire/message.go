@@ -66,6 +66,7 @@ type Request struct {
 	FlowID      int64  // flow, param, acquire
 	Count       int32  // flow, param, acquire
 	Prioritized bool   // flow
+	Short       bool   // flow: the layout without the byte of Prioritized, as some clients send it
 	Values      []Value
 	TokenID     int64  // release
 	Auth        []byte // challenge: the client's nonce; prove: its proof
@@ -76,7 +77,8 @@ type Response struct {
 	XID       int32
 	Type      Type
 	Status    chain.TokenStatus
-	Connected int32  // ping
+	Connected int32  // ping, with status OK; -1 if the server told it in a form that is not known
+	Short     bool   // ping: the count in one byte, as servers before 1.7.0 send it
 	Remaining int32  // flow, param, acquire
 	WaitMs    int32  // flow, param
 	TokenID   int64  // acquire

@@ -8,6 +8,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/tidegate-go/tidegate/cluster"
 	"github.com/tidegate-go/tidegate/document"
 )
 
@@ -43,6 +44,9 @@ func agree(t *testing.T, schema *jsonschema.Schema, text string, valid bool) {
 	if err == nil && len(d.Errors) > 0 {
 		err = d.Errors[0]
 	}
+	if err == nil && d.Cluster != nil {
+		_, _, err = cluster.ParseSettings(d.Cluster)
+	}
 	if (err == nil) != valid {
 		t.Errorf("%s: the loader says %v, want valid %v", text, err, valid)
 	}
@@ -72,6 +76,36 @@ func TestSchemaAgreesWithLoader(t *testing.T) {
 		`[5]`, `{"flowRules":[null]}`, `{"systemRules":[[]]}`,
 	} {
 		agree(t, schema, text, false)
+	}
+}
+
+func TestSchemaOfClusterMember(t *testing.T) {
+	t.Parallel()
+	schema := compileSchema(t)
+	const group = `"machineId":"a@1","ip":"i"`
+	rule := func(more string) string { return `{"resource":"r","clusterMode":true,"clusterConfig":{` + more + `}}` }
+	for _, member := range []string{
+		`{}`, `{"map":null,"mode":null,"assign":null,"clientConfig":null,"namespaceSet":null,"transport":null,"serverFlow":null,"serverRules":null,"x":1}`,
+		`{"map":[]}`, `{"map":[{` + group + `,"port":1}]}`, `{"map":[{` + group + `,"port":65535,"clientSet":["b","c"],"belongToApp":true,"x":1}]}`, `{"map":[{` + group + `,"port":1,"clientSet":null}]}`,
+		`{"mode":1}`, `{"mode":0,"assign":{"serverHost":"h"}}`, `{"assign":{"serverHost":"h","serverPort":null}}`, `{"clientConfig":{"requestTimeout":20}}`,
+		`{"namespaceSet":[]}`, `{"namespaceSet":["a b"]}`, `{"transport":{}}`, `{"transport":{"port":1,"idleSeconds":-1}}`, `{"serverFlow":{}}`,
+		`{"serverFlow":{"namespace":"n","exceedCount":0,"maxOccupyRatio":0.5,"intervalMs":10,"sampleCount":5,"maxAllowedQps":1e9}}`,
+		`{"serverRules":{}}`, `{"serverRules":{"a":null,"b":{},"c":{"flowRules":[],"paramFlowRules":null},"d":{"flowRules":[` + rule(`"flowId":1`) + `]}}}`,
+	} {
+		agree(t, schema, `{"cluster":`+member+`}`, true)
+	}
+	for _, member := range []string{
+		`{"map":{}}`, `{"map":[5]}`, `{"map":[{}]}`, `{"map":[{` + group + `}]}`, `{"map":[{` + group + `,"port":0}]}`, `{"map":[{` + group + `,"port":65536}]}`, `{"map":[{` + group + `,"port":"1"}]}`,
+		`{"map":[{"machineId":" ","ip":"i","port":1}]}`, `{"map":[{"machineId":"a","port":1}]}`, `{"map":[{"machineId":"a","ip":"i\n","port":1}]}`, `{"map":[{` + group + `,"port":1,"clientSet":"c"}]}`,
+		`{"map":[{` + group + `,"port":1,"clientSet":[""]}]}`, `{"map":[{` + group + `,"port":1,"clientSet":[null]}]}`, `{"map":[{` + group + `,"port":1,"belongToApp":1}]}`,
+		`{"mode":2}`, `{"mode":"0"}`, `{"assign":{}}`, `{"assign":[]}`, `{"assign":{"serverHost":""}}`, `{"assign":{"serverHost":"h","serverPort":0}}`, `{"assign":{"serverHost":"h","serverPort":1.5}}`,
+		`{"clientConfig":{}}`, `{"clientConfig":{"requestTimeout":0}}`, `{"clientConfig":{"requestTimeout":null}}`, `{"clientConfig":{"requestTimeout":2147483648}}`,
+		`{"namespaceSet":"a"}`, `{"namespaceSet":[""]}`, `{"namespaceSet":[5]}`, `{"transport":{"port":0}}`, `{"transport":{"idleSeconds":"x"}}`, `{"transport":{"idleSeconds":3000000000}}`,
+		`{"serverFlow":{"exceedCount":-1}}`, `{"serverFlow":{"intervalMs":0}}`, `{"serverFlow":{"sampleCount":0}}`, `{"serverFlow":{"maxAllowedQps":"x"}}`, `{"serverFlow":{"namespace":5}}`,
+		`{"serverRules":[]}`, `{"serverRules":{"":{}}}`, `{"serverRules":{"a":[]}}`, `{"serverRules":{"a":{"flowRules":{}}}}`, `{"serverRules":{"a":{"flowRules":[` + rule("") + `]}}}`,
+		`{"serverRules":{"a":{"paramFlowRules":[` + rule(`"flowId":1`) + `]}}}`,
+	} {
+		agree(t, schema, `{"cluster":`+member+`}`, false)
 	}
 }
 

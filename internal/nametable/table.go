@@ -14,12 +14,19 @@ import (
 // Make it with New.
 type Table[V any] struct {
 	seed  maphash.Seed
-	slots atomic.Pointer[[]atomic.Pointer[entry[V]]]
+	slots atomic.Pointer[[]slot[V]]
 	live  atomic.Int64
 
 	mu   sync.Mutex
 	used int       // places that are not empty, deleted ones included; guarded by mu
 	tomb *entry[V] // marks a deleted place
+}
+
+// slot is one place. The hash stands beside the pointer, so that looking for a name touches no entry but the one
+// wanted: a name that is not there costs one or two cache lines, not one for each entry on the way.
+type slot[V any] struct {
+	hash  atomic.Uint64 // 0: empty; written last, and once
+	entry atomic.Pointer[entry[V]]
 }
 
 // entry is immutable once published.
@@ -34,7 +41,7 @@ const least = 8 // places of an empty table
 // New makes an empty table.
 func New[V any]() *Table[V] {
 	t := &Table[V]{seed: maphash.MakeSeed(), tomb: &entry[V]{}}
-	slots := make([]atomic.Pointer[entry[V]], least)
+	slots := make([]slot[V], least)
 	t.slots.Store(&slots)
 	return t
 }
@@ -47,14 +54,23 @@ func (t *Table[V]) Get(name string) (value V, ok bool) {
 	return value, false
 }
 
-func (t *Table[V]) find(name string) *entry[V] {
-	hash := maphash.String(t.seed, name)
+// hash returns the name's hash, never 0.
+func (t *Table[V]) hash(name string) uint64 { return max(1, maphash.String(t.seed, name)) }
+
+func (t *Table[V]) find(name string) *entry[V] { return t.findHash(t.hash(name), name) }
+
+func (t *Table[V]) findHash(hash uint64, name string) *entry[V] {
 	slots := *t.slots.Load()
 	mask := uint64(len(slots) - 1)
 	for i := hash & mask; ; i = (i + 1) & mask {
-		e := slots[i].Load()
-		if e == nil || e.hash == hash && e.name == name && e != t.tomb {
-			return e
+		s := &slots[i]
+		switch s.hash.Load() {
+		case hash:
+			if e := s.entry.Load(); e.name == name && e != t.tomb {
+				return e
+			}
+		case 0:
+			return nil
 		}
 	}
 }
@@ -73,18 +89,19 @@ func (t *Table[V]) Len() int { return int(t.live.Load()) }
 // GetOrAdd returns the value of that name, or adds what build returns. Where build says no, nothing is
 // added. build runs under the table's lock and must not use the table.
 func (t *Table[V]) GetOrAdd(name string, build func(name string) (V, bool)) (value V, ok bool) {
-	if value, ok = t.Get(name); ok {
-		return value, true
+	hash := t.hash(name)
+	if e := t.findHash(hash, name); e != nil {
+		return e.value, true
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if value, ok = t.Get(name); ok {
-		return value, true
+	if e := t.findHash(hash, name); e != nil {
+		return e.value, true
 	}
 	own := strings.Clone(name) // the caller's may be a piece of a large buffer, and need not outlive the call
 	value, ok = build(own)
 	if ok {
-		t.insert(&entry[V]{hash: maphash.String(t.seed, own), name: own, value: value})
+		t.insert(&entry[V]{hash: hash, name: own, value: value})
 	}
 	return value, ok
 }
@@ -93,21 +110,22 @@ func (t *Table[V]) GetOrAdd(name string, build func(name string) (V, bool)) (val
 func (t *Table[V]) Delete(name string, condition func(V) bool) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	hash := maphash.String(t.seed, name)
+	hash := t.hash(name)
 	slots := *t.slots.Load()
 	mask := uint64(len(slots) - 1)
 	for i := hash & mask; ; i = (i + 1) & mask {
-		e := slots[i].Load()
-		if e == nil {
+		at := slots[i].hash.Load()
+		if at == 0 {
 			return false
 		}
-		if e.hash != hash || e.name != name || e == t.tomb {
+		e := slots[i].entry.Load()
+		if at != hash || e.name != name || e == t.tomb {
 			continue
 		}
 		if !condition(e.value) {
 			return false
 		}
-		slots[i].Store(t.tomb)
+		slots[i].entry.Store(t.tomb)
 		t.live.Add(-1)
 		return true
 	}
@@ -117,7 +135,7 @@ func (t *Table[V]) Delete(name string, condition func(V) bool) bool {
 func (t *Table[V]) Range(f func(name string, value V) bool) {
 	slots := *t.slots.Load()
 	for i := range slots {
-		if e := slots[i].Load(); e != nil && e != t.tomb && !f(e.name, e.value) {
+		if e := slots[i].entry.Load(); e != nil && e != t.tomb && !f(e.name, e.value) {
 			return
 		}
 	}
@@ -135,15 +153,15 @@ func (t *Table[V]) insert(e *entry[V]) {
 }
 
 // rebuild publishes a table without deleted places and with room for more. The caller holds mu.
-func (t *Table[V]) rebuild(old []atomic.Pointer[entry[V]]) []atomic.Pointer[entry[V]] {
+func (t *Table[V]) rebuild(old []slot[V]) []slot[V] {
 	size := least
 	for size < (int(t.live.Load())+1)*2 {
 		size *= 2
 	}
-	next := make([]atomic.Pointer[entry[V]], size)
+	next := make([]slot[V], size)
 	t.used = 0
 	for i := range old {
-		if e := old[i].Load(); e != nil && e != t.tomb {
+		if e := old[i].entry.Load(); e != nil && e != t.tomb {
 			place(next, e)
 			t.used++
 		}
@@ -153,11 +171,12 @@ func (t *Table[V]) rebuild(old []atomic.Pointer[entry[V]]) []atomic.Pointer[entr
 }
 
 // place puts the entry in the first empty place.
-func place[V any](slots []atomic.Pointer[entry[V]], e *entry[V]) {
+func place[V any](slots []slot[V], e *entry[V]) {
 	mask := uint64(len(slots) - 1)
 	i := e.hash & mask
-	for slots[i].Load() != nil {
+	for slots[i].hash.Load() != 0 {
 		i = (i + 1) & mask
 	}
-	slots[i].Store(e)
+	slots[i].entry.Store(e)
+	slots[i].hash.Store(e.hash)
 }

@@ -31,6 +31,16 @@ type notes struct {
 // Of members with the same name the last one counts.
 func Parse(text []byte) *Object { return parse(text, "", "rule", &notes{}) }
 
+// ParseAt reads an object that stands at a path of a larger text, such as "map[1]"; "" is the whole text. Its errors and
+// warnings are its own.
+func ParseAt(path string, text []byte) *Object {
+	inside := ""
+	if path != "" {
+		inside = path + "."
+	}
+	return parse(text, inside, path, &notes{})
+}
+
 func parse(text []byte, path, name string, n *notes) *Object {
 	o := &Object{members: map[string]json.RawMessage{}, taken: map[string]bool{}, path: path, notes: n}
 	if !json.Valid(text) {
@@ -103,6 +113,12 @@ func (o *Object) take(name string) (json.RawMessage, bool) {
 	value, ok := o.members[name]
 	return value, ok && string(value) != "null"
 }
+
+// Raw returns a member as written, for reading apart; ok is false where it is absent or null.
+func (o *Object) Raw(name string) (text json.RawMessage, ok bool) { return o.take(name) }
+
+// Names returns the names of the members in the order of the text.
+func (o *Object) Names() []string { return o.names }
 
 // Object returns an object inside this one, for reading in the same way.
 // Its unknown members are warned of when done is called.

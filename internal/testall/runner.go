@@ -61,6 +61,7 @@ func (r *runner) testModule(m *module, label string, args []string) count {
 
 	c := s.count()
 	s.report(r.out)
+	s.reportSkips(r.out)
 	if problem := outside(c, runErr, readErr); problem != "" {
 		c.failed++
 		fmt.Fprintf(r.out, "--- failed: module %s: go %s: %s\n%s%s", m.name, strings.Join(args, " "), problem,

@@ -143,10 +143,10 @@ func (p *packageRun) markParent(name string) {
 
 func (t *testRun) event(e event) {
 	switch e.Action {
-	case "pass", "skip":
+	case "pass":
 		t.result = e.Action
 		t.output.Reset()
-	case "fail":
+	case "fail", "skip":
 		t.result = e.Action
 	case "output":
 		if !isProgress(e.Output) {

@@ -62,6 +62,21 @@ func TestRecordedStreams(t *testing.T) {
 	}
 }
 
+func TestSkipReasons(t *testing.T) {
+	t.Parallel()
+	s := load(t, "skip")
+	var out strings.Builder
+	s.reportSkips(&out)
+	if got, want := out.String(), "skipped 1: no network\n"; !strings.HasPrefix(got, want) {
+		t.Errorf("got %q, want it to begin with %q", got, want)
+	}
+	var none strings.Builder
+	load(t, "fail").reportSkips(&none)
+	if none.Len() > 0 {
+		t.Errorf("without skipped tests it prints %q", none.String())
+	}
+}
+
 func TestStreamCutShort(t *testing.T) {
 	s := newStream()
 	cut := `{"Action":"start","Package":"p"}
