@@ -98,10 +98,11 @@ func (w *Window) Continue(old *Window, now int64) {
 	defer old.mu.Unlock()
 	old.advanceLocked(now)
 	total := old.total.Swap(sealed)
+	current := old.start.Load()
+	w.advance(max(now, current)) // others may be ahead of now
 	w.mu.Lock()
 	w.left += old.left + total
 	w.mu.Unlock()
-	current := old.start.Load()
 	for k := range old.count {
 		start := current - k*old.length
 		if k == 0 {

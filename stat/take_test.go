@@ -145,6 +145,19 @@ func TestContinue(t *testing.T) {
 	}
 }
 
+// A window that was made before others moved the old one on has their units where they belong.
+func TestContinueBehind(t *testing.T) {
+	t.Parallel()
+	old, next := stat.NewWindow(10, 4, 0), stat.NewWindow(10, 4, 0)
+	old.Add(205, 3)
+	next.Continue(old, 0)
+	for _, c := range []struct{ now, total int64 }{{0, 3}, {205, 3}, {239, 3}, {240, 0}} {
+		if got := next.Total(c.now); got != c.total {
+			t.Errorf("at %d: %d, want %d", c.now, got, c.total)
+		}
+	}
+}
+
 // Units that wait for a bucket go on to wait for it.
 func TestContinueWithWaiting(t *testing.T) {
 	t.Parallel()

@@ -208,13 +208,12 @@ func (b budget) judge(t table, tolerance float64) verdict {
 	return v
 }
 
-// judgeAllocs takes the worst of this project's rows, but for the one whose calls bring new values, which must be kept.
-// A stray allocation of the runtime is no allocation per call.
+// judgeAllocs takes the worst of this project's rows. A stray allocation of the runtime is no allocation per call.
 func judgeAllocs(t table) verdict {
-	const stray, newValues = 0.01, ours + "hotspot-qps-1m-keys"
-	v := verdict{budget: budget{what: "allocations per call, most of all rows of tidegate with known values"}, state: stateUnmeasured}
+	const stray = 0.01
+	v := verdict{budget: budget{what: "allocations per call, most of all rows of tidegate"}, state: stateUnmeasured}
 	for r := range t {
-		if r.cores == 0 || !strings.HasPrefix(r.name, ours) || r.name == newValues {
+		if r.cores == 0 || !strings.HasPrefix(r.name, ours) {
 			continue
 		}
 		got, _ := t.median(r, func(s measure.Slice) float64 { return s.Allocs })
