@@ -20,6 +20,7 @@ func demoCommand(args []string, stdout, stderr io.Writer) int {
 	f := newFlags("demo", "[flags]", "Starts a small service, the gateway before it with a rule file, and a load generator. Shows per route and second what\n"+
 		"passed and what rules blocked: a reject limit that holds, a breaker that opens and recovers, bursts smoothed by\n"+
 		"throttling, and a rule file edited while it runs. In a terminal it is a table, else lines of key=value pairs.", stderr)
+	cluster := f.Bool("cluster", false, "show instead a token server and three instances that share one limit; in the middle the server is killed and comes back")
 	seconds := f.Int("seconds", 20, "how long it takes; from 5 `seconds` on everything is seen")
 	if err := f.Parse(args); err != nil {
 		return flagsFailed(err)
@@ -32,7 +33,11 @@ func demoCommand(args []string, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	size := terminal(stdout)
-	err := demo.Run(ctx, demo.Options{Seconds: *seconds, Terminal: size != nil, Size: size, Out: stdout})
+	show := demo.Run
+	if *cluster {
+		show = demo.RunCluster
+	}
+	err := show(ctx, demo.Options{Seconds: *seconds, Terminal: size != nil, Size: size, Out: stdout})
 	if err != nil {
 		say(stderr, "tidegate demo: %v", err)
 		return exitFault

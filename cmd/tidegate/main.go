@@ -26,7 +26,9 @@ type command struct {
 func commands() []command {
 	return []command{
 		{"gateway", "run a reverse proxy under rules", gatewayCommand},
-		{"demo", "show the gateway at work", demoCommand},
+		{"token-server", "decide for a fleet: one limit for all instances", tokenServerCommand},
+		{"token-request", "ask a token server", tokenRequestCommand},
+		{"demo", "show the gateway, or a cluster of instances, at work", demoCommand},
 		{"rules", "check and convert rule documents", rules},
 		{"trace", "replay recorded decisions on the engine", traceCommand},
 		{"wrap", "generate guarded implementations of Go interfaces", wrapCommand},
@@ -63,7 +65,7 @@ func dispatch(name string, table []command, args []string, stdout, stderr io.Wri
 func usage(w io.Writer, name string, table []command) {
 	say(w, "usage: %s COMMAND [flags] [arguments]", name)
 	for _, c := range table {
-		say(w, "  %-10s %s", c.name, c.summary)
+		say(w, "  %-13s %s", c.name, c.summary)
 	}
 	say(w, "%s COMMAND -h shows a command's flags", name)
 }

@@ -66,6 +66,12 @@ func flagsFailed(err error) int {
 	return exitUsage
 }
 
+// isYAML says whether a file is YAML by its name.
+func isYAML(path string) bool {
+	ext := strings.ToLower(filepath.Ext(path))
+	return ext == ".yaml" || ext == ".yml"
+}
+
 // readRules reads a rule file: YAML if its name ends so, else JSON; an array of the kind if one is given.
 func readRules(path string, kind chain.Kind) (*document.Document, error) {
 	content, err := os.ReadFile(path)
@@ -73,7 +79,7 @@ func readRules(path string, kind chain.Kind) (*document.Document, error) {
 		return nil, err
 	}
 	var format document.Format = document.JSON{}
-	if ext := strings.ToLower(filepath.Ext(path)); ext == ".yaml" || ext == ".yml" {
+	if isYAML(path) {
 		format = yaml.Format{}
 	}
 	var d *document.Document
@@ -86,4 +92,17 @@ func readRules(path string, kind chain.Kind) (*document.Document, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return d, nil
+}
+
+// readJSON reads a file as JSON, from YAML if its name ends so.
+func readJSON(path string) ([]byte, error) {
+	content, err := os.ReadFile(path)
+	if err != nil || !isYAML(path) {
+		return content, err
+	}
+	text, _, err := yaml.ToJSON(content)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return text, nil
 }

@@ -38,6 +38,10 @@ func TestRulesCheck(t *testing.T) {
 		{"golang.json", `[{"metricType":3,"triggerCount":10}]`, "", 0, "system[0] -: loaded\n"},
 		{"warned.json", `[{"resource":"a","cout":1}]`, "", 0, "flow[0] a: loaded\nwarning: flow[0] a: unknown member \"cout\" is ignored\n"},
 		{"lines.json", `[{"resource":"a\nb\u001b","c\nd":1},{"resource":" "}]`, "flow", 1, `flow[0] a\nb\x1b: loaded` + "\n" + `warning: flow[0] a\nb\x1b: unknown member "c\nd" is ignored` + "\nflow[1] -: refused: resource: must not be blank\n"},
+		{
+			"cluster.json", `[{"resource":"a","clusterMode":true,"clusterConfig":{"flowId":1}},{"resource":"b","clusterMode":true,"clusterConfig":{"flowId":1}},{"resource":"b","clusterMode":true,"clusterConfig":{}}]`, "", 1,
+			"flow[0] a: loaded\nflow[1] b: loaded\nwarning: flow[1] b: clusterConfig.flowId 1 is that of rule 0 already: a token server keeps the last of them\nflow[2] b: refused: clusterConfig.flowId: must be above 0, not 0\n",
+		},
 		{"off.json", `{"slots":{"flow":false},"flowRules":[{"resource":"a"}]}`, "", 0, "flow[0] a: disabled\nwarning: flow[0] a: rules of this kind are switched off\n"},
 		{"isolation.json", `[{"resource":"a","count":1}]`, "isolation", 0, "isolation[0] a: loaded\n"},
 		{"empty.json", `[]`, "flow", 0, ""},

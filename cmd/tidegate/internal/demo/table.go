@@ -12,17 +12,9 @@ const (
 	ruleWidth     = 14
 )
 
-// The size taken where the terminal does not tell its own.
-const (
-	usualColumns = 80
-	usualLines   = 24
-)
-
 // table redraws a table in a terminal.
 type table struct {
-	to      io.Writer
-	size    func() (columns, lines int)
-	drawn   int              // lines on the screen
+	canvas
 	history map[string][]row // the last seconds
 	shown   int              // seconds
 	length  int              // seconds in all
@@ -30,18 +22,12 @@ type table struct {
 
 // newTable returns a table; size tells the terminal's size, 0 where it is not known, nil if it never is.
 func newTable(to io.Writer, length int, size func() (columns, lines int)) *table {
-	return &table{to: to, size: size, length: length, history: map[string][]row{}}
+	return &table{canvas: canvas{to: to, size: size}, length: length, history: map[string][]row{}}
 }
 
 func (t *table) second(rows []row, events []event) {
 	t.shown++
-	text := t.fit(t.text(rows, events))
-	up := ""
-	if t.drawn > 0 {
-		up = fmt.Sprintf("\x1b[%dA\x1b[J", t.drawn) // up, and clear what is below
-	}
-	t.drawn = strings.Count(text, "\n")
-	_, _ = io.WriteString(t.to, up+text)
+	t.draw(t.text(rows, events))
 }
 
 // text returns the table and the last events, as wide as they come.
@@ -59,39 +45,6 @@ func (t *table) text(rows []row, events []event) string {
 		fmt.Fprintf(&b, "%s  %s\n", e.at.Format("15:04:05.000"), e.text)
 	}
 	return b.String()
-}
-
-// fit cuts the text to the terminal's size, so that no line wraps and none scrolls away: the next second is drawn over
-// it. The last column stays free, because some terminals wrap there, and the last line is the cursor's.
-func (t *table) fit(text string) string {
-	columns, lines := 0, 0
-	if t.size != nil {
-		columns, lines = t.size()
-	}
-	if columns <= 0 {
-		columns = usualColumns
-	}
-	if lines <= 0 {
-		lines = usualLines
-	}
-	all := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
-	all = all[:min(len(all), max(1, lines-1))]
-	for i, line := range all {
-		all[i] = cut(line, columns-1)
-	}
-	return strings.Join(all, "\n") + "\n"
-}
-
-// cut shortens a text to that many characters; the last one left then says that there was more.
-func cut(text string, length int) string {
-	characters := []rune(text)
-	switch {
-	case len(characters) <= length:
-		return text
-	case length < 1:
-		return ""
-	}
-	return string(characters[:length-1]) + "…"
 }
 
 func (t *table) remember(r row) {
