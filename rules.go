@@ -173,7 +173,7 @@ func (e *Engine) makeKinds() {
 	})
 	e.authority = authority.NewSlot()
 	e.system = system.NewSlot(e.inbound, now, e.systemReadings)
-	e.gateway = gateway.NewSlot(now)
+	e.gateway = gateway.NewSlot(now, &e.tokens)
 	e.groups = gateway.NewGroups()
 	e.param = hotspot.NewSlot(now, e.config.logger, &e.tokens)
 	e.isolation = isolation.NewSlot()

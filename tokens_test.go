@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"testing"
 	"time"
@@ -184,6 +185,14 @@ func tokenCases() map[string]tokenCase {
 			t.Helper()
 			load(t, g.ParamRules(), clusterParam(7, `,"count":10`, config))
 		}, call: argCall("a"), cause: tidegate.ErrParam, want: "ffffpbfffffff"},
+		"gateway": {load: func(t *testing.T, g guard, config string) {
+			t.Helper()
+			load(t, g.GatewayRules(), clusterFlow(7, `,"count":10`, config))
+		}, call: request{}.call(), cause: tidegate.ErrGateway, want: "fbffpbpfbbbbb"},
+		"gateway part": {load: func(t *testing.T, g guard, config string) {
+			t.Helper()
+			load(t, g.GatewayRules(), clusterFlow(7, `,"count":10,"paramItem":{}`, config))
+		}, call: carrying("ip", "10.0.0.1").call(), cause: tidegate.ErrGateway, want: "ffffpbfffffff"},
 	}
 }
 
@@ -495,6 +504,13 @@ func TestTokenWaits(t *testing.T) {
 	f.set(func(asked) tidegate.TokenResult { g.at(10030); return tidegate.TokenResult{} })
 	if w := g.pass("two").Waited(); w != msec(70) {
 		t.Errorf("waited %v for the queue, want the 70 ms that are left", w)
+	}
+	f.set(func(asked) tidegate.TokenResult {
+		g.at(15030)
+		return tidegate.TokenResult{Status: chain.TokenShouldWait, Wait: math.MaxInt64}
+	})
+	if w := g.at(15000).pass("r").Waited(); w < 24*time.Hour {
+		t.Errorf("waited %v, want for ever", w)
 	}
 }
 

@@ -115,7 +115,7 @@ func (a *Asker) judge(c *Context, d demand, res TokenResult) Answer {
 		return AnswerBlock
 	case TokenShouldWait:
 		if d != demandParam {
-			c.Wait(max(0, a.now()-c.Now) + int64(res.Wait))
+			c.Wait(max(0, a.now()-c.Now) + min(int64(res.Wait), math.MaxInt64/2)) // whatever the service says, no overflow
 			return AnswerPass
 		}
 	case TokenNoRule:

@@ -50,8 +50,9 @@ type breakers map[*definition]*Breaker
 // Checks returns a check for each rule that applies to the resource: its own rules or, without any, the default
 // ones. Breakers of rules that are gone are retired.
 func (s *Slot) Checks(resource *stat.Resource) []chain.Bound {
+	table, known := s.set.Tables()
 	kept, _ := resource.Attachment(s).(breakers)
-	next, gone := ruleset.Keep(kept, s.rulesFor(s.set.Known(), resource), func(b *bound) *Breaker {
+	next, gone := ruleset.Keep(kept, s.rulesFor(known, resource), func(b *bound) *Breaker {
 		return NewBreaker(b.Rule, resource.Name, s.notify)
 	})
 	s.retire(gone, len(next)+len(gone) > len(kept))
@@ -61,7 +62,7 @@ func (s *Slot) Checks(resource *stat.Resource) []chain.Bound {
 	}
 	resource.Attach(s, breakers(next))
 	var checks []chain.Bound
-	for _, b := range s.rulesFor(s.set.Table(), resource) {
+	for _, b := range s.rulesFor(table, resource) {
 		k := &check{breaker: next[b.Controller], rule: b.Rule, slot: s}
 		k.err = chain.NewBlockError(chain.KindDegrade, resource.Name, b.Rule, chain.ErrCircuitOpen, k)
 		order := chain.OrderBreaker

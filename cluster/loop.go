@@ -178,8 +178,13 @@ func (m *Member) retire(ctx context.Context, r *running) {
 	})
 }
 
-// leave ends all roles at once, for the context has ended.
-func (m *Member) leave(ctx context.Context) {
+// farewell bounds how long the roles may take to end when the member is closed.
+const farewell = time.Second
+
+// leave ends all roles, for the context has ended: requests in flight get a moment to be answered.
+func (m *Member) leave(ended context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ended), farewell)
+	defer cancel()
 	if m.next != nil {
 		m.retire(ctx, m.next)
 		m.next = nil

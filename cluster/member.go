@@ -79,8 +79,8 @@ func newMember(engine host, opts []Option) *Member {
 
 func (m *Member) made() bool { return m != nil && m.engine != nil }
 
-// Close leaves the cluster at once and ends everything: connections are closed, and the engine's rules in cluster mode follow
-// their fallback from then on. It returns nil; further calls wait for the first.
+// Close leaves the cluster and ends everything. Requests in flight, also those of other clients to an embedded server, get up to a
+// second to be answered. The engine's rules in cluster mode follow their fallback from then on. It may be called again.
 func (m *Member) Close() error {
 	if !m.made() {
 		return nil

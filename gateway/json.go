@@ -23,6 +23,7 @@ func Parse(text []byte) (rule Rule, warnings []string, err error) {
 	o.Int64("burst", &r.Burst)
 	o.OptionalInt64("maxQueueingTimeoutMs", &r.MaxQueueingTimeoutMs)
 	r.ParamItem = parseParam(o)
+	r.ClusterConfig = o.Cluster(&r.ClusterMode)
 	return r, o.Warnings(), o.Err()
 }
 
@@ -60,6 +61,9 @@ type wire struct {
 	Burst                int64           `json:"burst"`
 	MaxQueueingTimeoutMs int64           `json:"maxQueueingTimeoutMs"`
 	ParamItem            *wireParam      `json:"paramItem,omitempty"`
+
+	ClusterMode   bool              `json:"clusterMode,omitempty"`
+	ClusterConfig *rulejson.Cluster `json:"clusterConfig,omitempty"`
 }
 
 type wireParam struct {
@@ -79,6 +83,7 @@ func (r Rule) MarshalJSON() ([]byte, error) {
 		ResourceMode: r.ResourceMode.Number(), Grade: r.Grade.Number(), Count: rulejson.Number(r.Count),
 		IntervalSec: rulejson.Or(r.IntervalSec, 1), ControlBehavior: r.ControlBehavior.Number(), Burst: r.Burst,
 		MaxQueueingTimeoutMs: rulejson.Deref(r.MaxQueueingTimeoutMs, 500),
+		ClusterMode:          r.ClusterMode, ClusterConfig: rulejson.ClusterJSON(r.ClusterConfig),
 	}
 	if p := r.ParamItem; p != nil {
 		w.ParamItem = &wireParam{p.ParseStrategy.Number(), p.FieldName, p.Pattern, p.MatchStrategy.Number()}

@@ -28,7 +28,15 @@ type Rule struct {
 	Burst                int64      // Reject only: requests above the count that may come at once
 	MaxQueueingTimeoutMs *int64     // Throttling only, in milliseconds; nil means 500, 0 no queueing
 	ParamItem            *ParamItem // nil: all requests together
+
+	// ClusterMode lets a token server decide, except under GradeConcurrency: there the fallback decides. The server's
+	// window is the interval, whatever ClusterConfig says of it, and it knows no burst and no queueing.
+	ClusterMode   bool
+	ClusterConfig *ClusterConfig // needed in cluster mode
 }
+
+// ClusterConfig is a rule's cluster part.
+type ClusterConfig = chain.ClusterConfig
 
 // ParamItem says for which part of a request a rule counts separately.
 type ParamItem struct {
@@ -65,6 +73,7 @@ func (r Rule) Validate() error {
 		rulejson.CheckRange("burst", r.Burst),
 		rulejson.CheckRange("maxQueueingTimeoutMs", rulejson.Deref(r.MaxQueueingTimeoutMs, 500)),
 		r.ParamItem.validate(),
+		r.checkCluster(),
 	)
 }
 
@@ -99,7 +108,8 @@ func checkPattern(member, pattern string) error {
 func (r Rule) Equal(o Rule) bool {
 	return r.Resource == o.Resource && r.ResourceMode == o.ResourceMode && r.Grade == o.Grade && r.Count == o.Count &&
 		r.Interval() == o.Interval() && r.ControlBehavior == o.ControlBehavior && r.Burst == o.Burst &&
-		r.MaxQueueing() == o.MaxQueueing() && rulejson.SameValue(r.ParamItem, o.ParamItem)
+		r.MaxQueueing() == o.MaxQueueing() && rulejson.SameValue(r.ParamItem, o.ParamItem) &&
+		r.ClusterMode == o.ClusterMode && rulejson.SameCluster(r.ClusterConfig, o.ClusterConfig)
 }
 
 // Clone returns a copy that shares nothing with the rule.
@@ -107,6 +117,7 @@ func (r Rule) Clone() Rule {
 	r.Tags = slices.Clone(r.Tags)
 	r.MaxQueueingTimeoutMs = rulejson.Copy(r.MaxQueueingTimeoutMs)
 	r.ParamItem = rulejson.Copy(r.ParamItem)
+	r.ClusterConfig = rulejson.CopyCluster(r.ClusterConfig)
 	return r
 }
 
@@ -119,5 +130,5 @@ func (r Rule) Warnings() []string {
 	if p := r.ParamItem; p != nil && p.Pattern == "" && p.MatchStrategy != Exact {
 		list = append(list, "paramItem.matchStrategy has no effect without a pattern")
 	}
-	return list
+	return append(list, r.clusterWarnings()...)
 }

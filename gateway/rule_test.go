@@ -21,7 +21,13 @@ func TestRuleJSON(t *testing.T) {
 		{JSON: `{"resource":"route-a","count":50,"paramItem":{"parseStrategy":0,"pattern":"10\\..*","matchStrategy":2}}`},
 		{JSON: `{"resource":"route-a","count":50,"paramItem":{"parseStrategy":4,"fieldName":"c","pattern":"x","matchStrategy":1}}`},
 		{JSON: `{"resource":"route-a","paramItem":null}`},
+		{JSON: `{"resource":"route-a","count":5,"clusterMode":true,"clusterConfig":{"flowId":7,"thresholdType":1,"fallbackPolicy":"block"}}`},
+		{JSON: `{"resource":"route-a","count":5,"intervalSec":60,"clusterMode":true,"clusterConfig":{"flowId":7,"windowIntervalMs":1000},"paramItem":{}}`},
+		{JSON: `{"resource":"route-a","clusterConfig":{"flowId":0}}`},
 		// warned of
+		{JSON: `{"resource":"r","burst":1,"clusterMode":true,"clusterConfig":{"flowId":7}}`, Warning: "no burst and no queueing"},
+		{JSON: `{"resource":"r","grade":0,"clusterMode":true,"clusterConfig":{"flowId":7}}`, Warning: "its fallback decides"},
+		{JSON: `{"resource":"r","clusterMode":true,"clusterConfig":{"flowId":7,"windowIntervalMs":2000}}`, Warning: "windowIntervalMs is ignored"},
 		{JSON: `{"resource":"route-a","maxQueueingTimeMs":5}`, Warning: `unknown member "maxQueueingTimeMs"`},
 		{JSON: `{"resource":"route-a","paramItem":{"fieldname":"x"}}`, Warning: `unknown member "paramItem.fieldname"`},
 		{JSON: `{"resource":"route-a","paramItem":{"matchStrategy":3}}`, Warning: "no effect without a pattern"},
@@ -40,6 +46,11 @@ func TestRuleJSON(t *testing.T) {
 		{JSON: `{"resource":"r","paramItem":{"parseStrategy":3,"fieldName":" "}}`, Member: "paramItem.fieldName", Reason: "parseStrategy 3"},
 		{JSON: `{"resource":"r","paramItem":{"pattern":"a","matchStrategy":4}}`, Member: "paramItem.matchStrategy", Reason: "not one of [0 1 2 3]"},
 		{JSON: `{"resource":"r","paramItem":{"pattern":"(","matchStrategy":2}}`, Member: "paramItem.pattern", Reason: "regular expression"},
+		{JSON: `{"resource":"r","clusterMode":true}`, Member: "clusterConfig", Reason: "needed in cluster mode"},
+		{JSON: `{"resource":"r","clusterMode":true,"clusterConfig":{}}`, Member: "clusterConfig.flowId", Reason: "above 0"},
+		{JSON: `{"resource":"r","clusterMode":true,"clusterConfig":{"flowId":1,"sampleCount":7}}`, Member: "clusterConfig.sampleCount", Reason: "does not divide"},
+		{JSON: `{"resource":"r","clusterMode":true,"clusterConfig":{"flowId":1,"windowIntervalMs":-1}}`, Member: "clusterConfig.windowIntervalMs", Reason: "above 0"},
+		{JSON: `{"resource":"r","intervalSec":2147484,"clusterMode":true,"clusterConfig":{"flowId":1}}`, Member: "intervalSec", Reason: "cluster mode"},
 		{JSON: `{"resource":"r","paramItem":[]}`, Member: "paramItem", Reason: "must be an object"},
 	})
 }

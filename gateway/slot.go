@@ -13,8 +13,9 @@ import (
 // Slot holds the gateway rules of an engine and makes the checks of each resource. They concern only calls that carry
 // a request. A rule counts as a hot-parameter rule whose value is a part of the request, or one value for all.
 type Slot struct {
-	set *ruleset.Set[Rule, *definition]
-	now func() int64
+	set    *ruleset.Set[Rule, *definition]
+	now    func() int64
+	tokens *chain.Tokens
 }
 
 // definition stands for a rule for as long as equal rules stay loaded.
@@ -22,10 +23,11 @@ type definition struct{ _ byte }
 
 type bound = ruleset.Bound[Rule, *definition]
 
-// NewSlot makes a slot without rules. now returns engine time in ns.
-func NewSlot(now func() int64) *Slot {
+// NewSlot makes a slot without rules. now returns engine time in ns; tokens decide rules in cluster mode, with nil their
+// fallback does.
+func NewSlot(now func() int64, tokens *chain.Tokens) *Slot {
 	build := func(Rule) (*definition, error) { return &definition{}, nil }
-	return &Slot{now: now, set: ruleset.New(chain.KindGateway, build, ruleset.Options[Rule]{Warn: Rule.Warnings})}
+	return &Slot{now: now, tokens: tokens, set: ruleset.New(chain.KindGateway, build, ruleset.Options[Rule]{Warn: Rule.Warnings})}
 }
 
 // Set returns the rules.
@@ -36,9 +38,10 @@ type controllers map[*definition]*hotspot.Controller
 
 // Checks returns a check for each rule that applies to the resource.
 func (s *Slot) Checks(resource *stat.Resource) []chain.Bound {
+	table, known := s.set.Tables()
 	kept, _ := resource.Attachment(s).(controllers)
-	next, _ := ruleset.Keep(kept, s.set.Known().Applying(resource.RuleName, resource.Shared), func(b *bound) *hotspot.Controller {
-		return hotspot.New(asParam(b.Rule))
+	next, _ := ruleset.Keep(kept, known.Applying(resource.RuleName, resource.Shared), func(b *bound) *hotspot.Controller {
+		return hotspot.NewLocal(asParam(b.Rule))
 	})
 	if len(next) == 0 {
 		resource.Attach(s, nil)
@@ -46,11 +49,15 @@ func (s *Slot) Checks(resource *stat.Resource) []chain.Bound {
 	}
 	resource.Attach(s, controllers(next))
 	var checks []chain.Bound
-	for _, b := range s.set.Table().Applying(resource.RuleName, resource.Shared) {
+	for _, b := range table.Applying(resource.RuleName, resource.Shared) {
 		k := &check{Limiter: hotspot.NewLimiter(next[b.Controller]), slot: s, rule: b.Rule}
 		k.matches = matcherOf(b.Rule.ParamItem)
 		k.err = chain.NewBlockError(chain.KindGateway, resource.Name, b.Rule, chain.ErrGateway, k)
-		checks = append(checks, chain.Bound{Check: k, Observed: b.Observed})
+		if b.Rule.ClusterMode {
+			checks = append(checks, k.cluster().bound(b.Observed))
+		} else {
+			checks = append(checks, chain.Bound{Check: k, Observed: b.Observed})
+		}
 	}
 	return checks
 }
@@ -70,6 +77,7 @@ func asParam(r Rule) hotspot.Rule {
 	p := hotspot.Rule{
 		Resource: r.Resource, ParamIdx: &position, Count: r.Count, DurationInSec: int64(r.Interval() / time.Second),
 		BurstCount: r.Burst, MaxQueueingTimeMs: r.MaxQueueing().Milliseconds(),
+		ClusterMode: r.ClusterMode, ClusterConfig: r.tokenConfig(),
 	}
 	if r.Grade == GradeConcurrency {
 		p.Grade = hotspot.GradeConcurrency
@@ -95,13 +103,23 @@ type check struct {
 // Check decides about a request of the kind of resource that the rule is for. A request without the rule's part, or
 // with a value that the pattern does not match, passes.
 func (k *check) Check(c *chain.Context) *chain.BlockError {
+	value, ok := k.concerned(c)
+	if !ok {
+		return nil
+	}
+	return k.decide(c, value)
+}
+
+// concerned returns the value that the request counts for; ok is false if the rule is not about the request.
+func (k *check) concerned(c *chain.Context) (value string, ok bool) {
 	if c.Request == nil || c.Group != (k.rule.ResourceMode == APIGroup) {
-		return nil
+		return "", false
 	}
-	value, ok := k.value(c.Request)
-	if !ok || k.matches != nil && !k.matches(value) {
-		return nil
-	}
+	value, ok = k.value(c.Request)
+	return value, ok && (k.matches == nil || k.matches(value))
+}
+
+func (k *check) decide(c *chain.Context, value string) *chain.BlockError {
 	if k.Reserve(c, hotspot.TextKey(value)) {
 		return nil
 	}

@@ -77,8 +77,9 @@ func (q *clusterCheck) Explain() chain.Explanation {
 	return e
 }
 
-// newLocal makes the controller of the rule as this process enforces it.
-func newLocal(r Rule) *Controller {
+// NewLocal makes the controller by which this process enforces a rule while no token server decides. It is New for a rule that is not in
+// cluster mode.
+func NewLocal(r Rule) *Controller {
 	if !r.ClusterMode {
 		return New(r)
 	}

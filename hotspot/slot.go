@@ -49,9 +49,10 @@ type paramTable struct {
 
 // Checks returns a check for each rule that applies to the resource.
 func (s *Slot) Checks(resource *stat.Resource) []chain.Bound {
+	table, known := s.set.Tables()
 	kept, _ := resource.Attachment(s).(tables)
-	next, _ := ruleset.Keep(kept, s.set.Known().Applying(resource.RuleName, resource.Shared), func(b *bound) *paramTable {
-		return &paramTable{controller: newLocal(b.Rule)}
+	next, _ := ruleset.Keep(kept, known.Applying(resource.RuleName, resource.Shared), func(b *bound) *paramTable {
+		return &paramTable{controller: NewLocal(b.Rule)}
 	})
 	if len(next) == 0 {
 		resource.Attach(s, nil)
@@ -59,9 +60,9 @@ func (s *Slot) Checks(resource *stat.Resource) []chain.Bound {
 	}
 	resource.Attach(s, tables(next))
 	var checks []chain.Bound
-	for _, b := range s.set.Table().Applying(resource.RuleName, resource.Shared) {
-		table := next[b.Controller]
-		k := &check{Limiter: Limiter{table.controller}, slot: s, rule: b.Rule, table: table, definition: b.Controller}
+	for _, b := range table.Applying(resource.RuleName, resource.Shared) {
+		values := next[b.Controller]
+		k := &check{Limiter: Limiter{values.controller}, slot: s, rule: b.Rule, table: values, definition: b.Controller}
 		k.err = chain.NewBlockError(chain.KindParam, resource.Name, b.Rule, chain.ErrParam, k)
 		if b.Rule.ClusterMode {
 			checks = append(checks, k.cluster().bound(b.Observed))

@@ -25,6 +25,7 @@ func (c *Config) check(p *problems) {
 	c.checkBlock(p)
 	c.checkTimes(p)
 	c.checkEngine(p)
+	c.checkCluster(p)
 }
 
 func (c *Config) checkListen(p *problems) {
@@ -73,7 +74,12 @@ func (c *Config) certificate() (tls.Certificate, error) {
 }
 
 func (c *Config) clientCAs() (*x509.CertPool, error) {
-	content, err := readFile(c.source.path(c.TLS.ClientCA), maxConfig)
+	return readAuthorities(c.source.path(c.TLS.ClientCA))
+}
+
+// readAuthorities returns the certificates in a PEM file.
+func readAuthorities(file string) (*x509.CertPool, error) {
+	content, err := readFile(file, maxConfig)
 	if err != nil {
 		return nil, err
 	}

@@ -20,6 +20,7 @@ type Config struct {
 	Timeouts Timeouts `yaml:"timeouts"`
 	Limits   Limits   `yaml:"limits"`
 	Engine   Engine   `yaml:"engine"`
+	Cluster  *Cluster `yaml:"cluster"` // nil: only what rule documents say of it
 
 	source source
 }

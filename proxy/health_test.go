@@ -139,7 +139,7 @@ func TestStop(t *testing.T) {
 func TestStopLeavesNothing(t *testing.T) {
 	upstream := httptest.NewServer(http.HandlerFunc(echo))
 	t.Cleanup(upstream.Close)
-	config := strings.ReplaceAll(simple, "UPSTREAM", upstream.URL)
+	config := strings.ReplaceAll(simple, "UPSTREAM", upstream.URL) + "cluster: {embedded: {listen: " + freeAddr(t) + "}}\n"
 	before := runtime.NumGoroutine()
 	for range 3 {
 		g := runFor(t, config, "[]")

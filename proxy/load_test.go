@@ -66,6 +66,15 @@ block: {status: 503, body: busy, contentType: text/plain}
 timeouts: {readHeader: 1s, idle: 1m, shutdown: 5s}
 limits: {header: 16KiB, body: 1048576}
 engine: {app: shop, interval: 2s, buckets: 4, occupyTimeout: 1s, coldFactor: 5}
+cluster:
+  server: 10.0.0.1:18730
+  namespace: shops
+  identity: gw-1
+  timeout: 50ms
+  maxTimeouts: 5
+  coalesce: true
+  secretFile: two.yaml
+  embedded: {machine: gw-1, listen: ":18731", insecure: false, idle: 1m, maxConnsPerIP: 100, maxQps: 1000, exceedCount: 1.5, maxOccupyRatio: 0.5}
 `
 
 func TestLoadFull(t *testing.T) {
@@ -76,7 +85,8 @@ func TestLoadFull(t *testing.T) {
 		t.Fatal(err)
 	}
 	if time.Duration(*c.Engine.Interval) != 2*time.Second || *c.Limits.Header != 16<<10 || *c.Upstreams[0].Health.ErrorRatio != 0.2 ||
-		c.Routes[0].ID != "achang:1" || time.Duration(*c.Routes[0].Timeout) != 3*time.Second || *c.Upstreams[0].Response != 0 {
+		c.Routes[0].ID != "achang:1" || time.Duration(*c.Routes[0].Timeout) != 3*time.Second || *c.Upstreams[0].Response != 0 ||
+		time.Duration(*c.Cluster.Timeout) != 50*time.Millisecond || !c.Cluster.Coalesce || c.Cluster.Embedded.Machine != "gw-1" || *c.Cluster.Embedded.MaxQPS != 1000 {
 		t.Errorf("read %+v", c)
 	}
 }
@@ -151,12 +161,32 @@ func TestLoadMistakes(t *testing.T) {
 		"beside each other": {good + "engine: {what: 1, coldFactor: 1, buckets: x}\nblock: {status: 7, who: me}\n", []string{
 			"4: engine.what", "4: engine.coldFactor", "4: engine.buckets", "5: block.status", "5: block.who",
 		}},
-		"tls":  {good + "tls: {cert: a.pem}\norigin: {tls: issuer}\n", []string{"4: tls.key: is missing", "5: origin.tls: must be subject or name"}},
-		"loop": {good + "args: &a [*a]\n", []string{"4: args[0]: must be a text, not a list"}},
+		"tls": {good + "tls: {cert: a.pem}\norigin: {tls: issuer}\n", []string{"4: tls.key: is missing", "5: origin.tls: must be subject or name"}},
+		"cluster": {good + "cluster:\n  server: tokens\n  namespace: ' '\n  identity: a-$TIDEGATE_NO_SUCH_NAME\n  timeout: 1500us\n  maxTimeouts: -1\n  coalesce: 1\n" +
+			"  secretFile: none\n  tls: {ca: bad.json, key: k, colour: red}\n", []string{
+			"5: cluster.server: must be host:port with a port from 1 to 65535, not \"tokens\"", "6: cluster.namespace: must not be blank",
+			"7: cluster.identity: the environment has no TIDEGATE_NO_SUCH_NAME", "8: cluster.timeout: must be whole milliseconds", "9: cluster.maxTimeouts: must be at least 0",
+			"10: cluster.coalesce: must be true or false", "11: cluster.secretFile: ", "12: cluster.tls.colour: unknown member; there are ca, cert, key, clientCA, serverName",
+			"12: cluster.tls.cert: is missing; give the certificate of cluster.tls.key",
+		}},
+		"cluster files": {good + "cluster:\n  server: :18730\n  secretFile: empty\n  tls:\n    ca: bad.json\n    cert: a.pem\n    key: b.pem\n    clientCA: bad.json\n", []string{
+			"5: cluster.server: must name the host", "6: cluster.secretFile: ", "8: cluster.tls.ca: has no certificate in PEM form", "9: cluster.tls.cert: ", "11: cluster.tls.clientCA: has no certificate",
+		}},
+		"cluster key":   {good + "cluster:\n  tls:\n    cert: a.pem\n", []string{"5: cluster.tls.key: is missing"}},
+		"cluster empty": {good + "cluster: []\n", []string{"4: cluster: must be members with values (server, namespace"}},
+		"embedded": {good + "cluster:\n  server: h:1\n  tls: {}\n  embedded:\n    listen: 10.0.0.1:0\n    idle: 1500ms\n    maxConnsPerIP: -1\n    maxQps: -1\n    exceedCount: .inf\n    maxOccupyRatio: .nan\n", []string{
+			"6: cluster.tls.cert: is missing; an embedded token server", "7: cluster.embedded.machine: is missing", "8: cluster.embedded.listen: must be host:port", "9: cluster.embedded.idle: must be whole seconds",
+			"10: cluster.embedded.maxConnsPerIP: must not be negative", "11: cluster.embedded.maxQps: must be a number of at least 0, not -1",
+			"12: cluster.embedded.exceedCount: must be a number of at least 0", "13: cluster.embedded.maxOccupyRatio: must be a number",
+		}},
+		"embedded for all":    {good + "cluster:\n  embedded:\n    listen: ':18730'\n", []string{"6: cluster.embedded.listen: every address of the host is not a loopback address"}},
+		"embedded for others": {good + "cluster:\n  embedded: {machine: a}\n", []string{"4: cluster.server: is missing; the gateways that are not"}},
+		"embedded at address": {good + "cluster:\n  server: 10.0.0.1:18730\n  embedded: {machine: a}\n", []string{"6: cluster.embedded.listen: every address of the host is not a loopback address"}},
+		"loop":                {good + "args: &a [*a]\n", []string{"4: args[0]: must be a text, not a list"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			dir := write(t, map[string]string{"g.yaml": c.text, "bad.json": "{", "good.json": "[]", "bad.yaml": "- a: [\n", "block.yaml": "- a: 1\n  b: 1\n c: 1\n"})
+			dir := write(t, map[string]string{"g.yaml": c.text, "empty": "\n", "bad.json": "{", "good.json": "[]", "bad.yaml": "- a: [\n", "block.yaml": "- a: 1\n  b: 1\n c: 1\n"})
 			file := filepath.Join(dir, "g.yaml")
 			_, err := proxy.Load(file)
 			if _, ok := errors.AsType[*proxy.ConfigError](err); !ok {

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/tidegate-go/tidegate"
+	"github.com/tidegate-go/tidegate/cluster"
 	"github.com/tidegate-go/tidegate/datasource"
 	"github.com/tidegate-go/tidegate/document"
 	"github.com/tidegate-go/tidegate/document/yaml"
@@ -45,9 +46,10 @@ type ruleFiles struct {
 	end     context.CancelFunc
 }
 
-// start puts the files into force and watches them. On error nothing is left running.
-func (f *ruleFiles) start(ctx context.Context, c *Config, e *tidegate.Engine, logger *slog.Logger) error {
+// start puts the files into force, with their cluster settings, and watches them. On error nothing is left running.
+func (f *ruleFiles) start(ctx context.Context, c *Config, e *tidegate.Engine, member *cluster.Member, logger *slog.Logger) error {
 	p := &problems{source: c.source}
+	settings := &clusterFiles{member: member}
 	watches := make([]*ruleWatch, 0, len(c.Rules))
 	for i, name := range c.Rules {
 		path := c.source.path(name)
@@ -56,7 +58,8 @@ func (f *ruleFiles) start(ctx context.Context, c *Config, e *tidegate.Engine, lo
 		f.files = append(f.files, file)
 		log := logger.With("file", path)
 		watches = append(watches, &ruleWatch{state: file.State, logger: log})
-		handler := &ruleHandler{Loader: document.NewLoader(e, path, document.WithFormat(formatOf(path))), logger: log}
+		loader := document.NewLoader(e, path, document.WithFormat(formatOf(path)), document.WithCluster(settings.file(name)))
+		handler := &ruleHandler{Loader: loader, logger: log}
 		if err := file.Start(ctx, handler); err != nil {
 			p.add(fmt.Sprintf("rules[%d]", i), "%v", err)
 		}

@@ -2,8 +2,10 @@ package proxy
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -61,6 +63,9 @@ func (h *ruleHandler) details(status document.Status) {
 		}
 		at[place(e.Section, e.Index)] = e.At
 	}
+	for _, wrong := range clusterErrors(status) {
+		h.logger.Warn("part of the cluster settings refused; what was in force for it stays", "error", wrong.Error())
+	}
 	for _, warning := range status.Warnings {
 		h.logger.Warn("remark on the rule file", "remark", warning)
 	}
@@ -80,6 +85,26 @@ func (h *ruleHandler) details(status document.Status) {
 			h.logger.Warn("remark on a rule", "rule", rule.String(), "remark", warning)
 		}
 	}
+}
+
+// clusterErrors returns what is wrong with the cluster settings of a text that is in force.
+func clusterErrors(status document.Status) []error {
+	partial, ok := errors.AsType[*datasource.PartialError](status.LastError)
+	if !ok {
+		return nil
+	}
+	all, ok := partial.Err.(interface{ Unwrap() []error })
+	if !ok {
+		return nil
+	}
+	var list []error
+	for _, one := range all.Unwrap() {
+		wrong, ok := errors.AsType[*document.Error](one)
+		if ok && wrong.Section == "cluster" && !slices.Contains(status.Document.Errors, wrong) {
+			list = append(list, wrong)
+		}
+	}
+	return list
 }
 
 func place(section string, index int) string { return fmt.Sprintf("%s[%d]", section, index) }

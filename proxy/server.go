@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/tidegate-go/tidegate"
+	"github.com/tidegate-go/tidegate/cluster"
 )
 
 // Server is a reverse proxy under rules. Make it with New. Its methods are safe for concurrent use.
@@ -25,11 +26,12 @@ type Server struct {
 	stopping sync.Mutex // held while Stop waits
 
 	mu      sync.Mutex
-	state   state        // guarded by mu
-	rules   ruleFiles    // guarded by mu until the server is stopped
-	http    *http.Server // guarded by mu
-	address net.Addr     // guarded by mu
-	leave   func()       // ends what outlives the server's connections; guarded by mu
+	state   state           // guarded by mu
+	rules   ruleFiles       // guarded by mu until the server is stopped
+	member  *cluster.Member // guarded by mu until the server is stopped
+	http    *http.Server    // guarded by mu
+	address net.Addr        // guarded by mu
+	leave   func()          // ends what outlives the server's connections; guarded by mu
 	done    chan struct{}
 	err     error // read after done is closed
 }
@@ -127,6 +129,7 @@ func (s *Server) release() {
 	for _, u := range s.upstreams {
 		u.close()
 	}
+	_ = s.member.Close() // it always returns nil
 	_ = s.engine.Close() // it always returns nil
 }
 
@@ -143,7 +146,16 @@ func (s *Server) Addr() net.Addr {
 	return s.address
 }
 
-// Start puts the rule files into force, listens, and returns while requests are served. On error nothing is left
+// Cluster tells the server's place in a cluster; before Start it has none.
+func (s *Server) Cluster() cluster.Status {
+	s.mu.Lock()
+	member := s.member
+	s.mu.Unlock()
+	return member.Status()
+}
+
+// Start puts the rule files into force, takes the server's place in its cluster, waiting at most a second for the token
+// server, listens, and returns while requests are served. On error nothing is left
 // running but what New started; an error about a rule file is a *ConfigError.
 func (s *Server) Start() error {
 	s.mu.Lock()
@@ -156,21 +168,36 @@ func (s *Server) Start() error {
 		return err
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	if err := s.rules.start(ctx, s.config, s.engine, s.logger); err != nil {
-		cancel()
-		return err
-	}
-	var listen net.ListenConfig
-	listener, err := listen.Listen(ctx, "tcp", s.config.Listen)
+	listener, err := s.open(ctx)
 	if err != nil {
 		s.rules.close()
+		_ = s.member.Close() // it always returns nil
+		s.member = nil
 		cancel()
-		return fmt.Errorf("listening: %w", err)
+		return err
 	}
 	s.state, s.address, s.leave = started, listener.Addr(), cancel
 	s.http = s.newHTTP(ctx, secure)
 	go s.serve(s.http, listener, secure != nil)
 	return nil
+}
+
+// open puts the rules into force, takes the place in the cluster, and listens. The caller holds mu, and on error ends
+// what was started.
+func (s *Server) open(ctx context.Context) (listener net.Listener, err error) {
+	if s.member, err = s.config.newMember(s.engine, s.logger); err != nil {
+		return nil, err
+	}
+	if err := s.rules.start(ctx, s.config, s.engine, s.member, s.logger); err != nil {
+		return nil, err
+	}
+	if err := s.config.join(s.member); err != nil {
+		return nil, err
+	}
+	if listener, err = new(net.ListenConfig).Listen(ctx, "tcp", s.config.Listen); err != nil {
+		return nil, fmt.Errorf("listening: %w", err)
+	}
+	return listener, nil
 }
 
 func (s *Server) newHTTP(ctx context.Context, secure *tls.Config) *http.Server {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strconv"
 	"strings"
 	"time"
 
@@ -112,11 +113,16 @@ func (c *Config) checkBindings(add func(member, format string, args ...any)) {
 	}
 }
 
+const mostPort = 1<<16 - 1
+
 // isLoopback says whether only this machine reaches the address.
 func isLoopback(address string) (bool, error) {
-	host, _, err := net.SplitHostPort(address)
+	host, port, err := net.SplitHostPort(address)
 	if err != nil {
 		return false, fmt.Errorf("%q is not host:port: %w", address, err)
+	}
+	if number, err := strconv.ParseInt(port, 10, 64); (err == nil || errors.Is(err, strconv.ErrRange)) && (number < 0 || number > mostPort) {
+		return false, fmt.Errorf("%q: the port must be 0 to %d", address, mostPort)
 	}
 	if host == "localhost" {
 		return true, nil

@@ -50,7 +50,8 @@ func TestParse(t *testing.T) {
 		t.Errorf("an empty file: %v", err)
 	}
 	for text, want := range map[string]string{
-		"listen: [1]": "line 1", "maxQps: 1": "maxQps", "idle: 5": "500ms", "idle: -1s": "500ms", "max-qps: many": "line 1",
+		"listen: [1]": "line 1", "maxQps: 1": "line 1: there is no setting maxQps", "idle: 5": "500ms", "[a]": "cannot read a list as settings",
+		"compat: [1]": "cannot read a list as true or false", "idle: -1s": "500ms", "max-qps: many": "line 1",
 		"namespace: {a: {b: c}}": "file name", "a: 1\n---\nb: 2": "", "namespaces: {a: {listen: x}}": "listen", "namespace: ['']": "empty",
 	} {
 		if _, err := standalone.Parse([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
@@ -66,6 +67,8 @@ func TestChecks(t *testing.T) {
 		"insecure":                    {Listen: "0.0.0.0:0"},
 		"listen: 192.0.2.7:80 is not": {Listen: "192.0.2.7:80"},
 		"not host:port":               {Listen: "here"},
+		"port must be 0 to 65535":     {Listen: "127.0.0.1:65536"},
+		"admin: \"localhost:-1\"":     {Admin: "localhost:-1"},
 		"admin: ":                     {Admin: ":9", SecretFile: "s"},
 		"rls-listen: ":                {RLSListen: ":9", RLSRules: standalone.Bindings{"x"}, SecretFile: "s"},
 		"needs rls-rules":             {RLSListen: "127.0.0.1:0"},

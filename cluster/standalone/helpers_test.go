@@ -52,12 +52,12 @@ func (p place) write(name, content string) string {
 }
 
 // start serves a configuration until the test ends.
-func start(t *testing.T, c standalone.Config) *standalone.Server {
+func start(t *testing.T, c standalone.Config, opts ...standalone.Option) *standalone.Server {
 	t.Helper()
 	if c.Listen == "" {
 		c.Listen = "127.0.0.1:0"
 	}
-	s, err := standalone.New(c)
+	s, err := standalone.New(c, opts...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -42,12 +43,34 @@ func Parse(content []byte) (Config, error) {
 	d := yaml.NewDecoder(bytes.NewReader(content))
 	d.KnownFields(true)
 	if err := d.Decode(&c); err != nil && !errors.Is(err, io.EOF) {
-		return Config{}, err
+		return Config{}, readable(err)
 	}
 	if err := d.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
 		return Config{}, errors.New("more than one YAML document; keep one")
 	}
 	return c, nil
+}
+
+// readable says what is wrong with a configuration in the file's words instead of the program's.
+func readable(err error) error {
+	wrong, ok := errors.AsType[*yaml.TypeError](err)
+	if !ok {
+		return err
+	}
+	words := strings.NewReplacer("cannot unmarshal", "cannot read", "!!str", "the text", "!!seq", "a list", "!!map", "an object",
+		"!!bool ", "", "!!int ", "", "!!float ", "", "into standalone.Config", "as settings, which are NAME: VALUE",
+		"into standalone.Limits", "as settings, which are NAME: VALUE", "into float64", "as a number", "into int", "as a whole number",
+		"into string", "as a text", "into bool", "as true or false", "into map[string]standalone.Limits", "as NAMESPACE: settings")
+	all := make([]error, len(wrong.Errors))
+	for i, text := range wrong.Errors {
+		line, rest, found := strings.Cut(text, ": field ")
+		name, _, unknown := strings.Cut(rest, " not found in type ")
+		if found && unknown {
+			text = fmt.Sprintf("%s: there is no setting %s; settings are the command's flags without the dash", line, name)
+		}
+		all[i] = errors.New(words.Replace(text))
+	}
+	return errors.Join(all...)
 }
 
 // path returns the place of a file that the configuration names.

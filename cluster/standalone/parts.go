@@ -37,7 +37,7 @@ type fileKey struct {
 type security struct {
 	tls    *tls.Config
 	secret []byte
-	sum    [32]byte // of the content of all of them
+	sum    [32]byte // fingerprint of the files
 }
 
 // build makes the parts of a configuration out of those before. Nothing of the old parts is lost if it fails.
@@ -127,15 +127,13 @@ func (c *Config) configure(s *token.Service, before map[string]Limits) error {
 func (s *Server) openFiles(ctx context.Context, old parts, next *parts) (opened []*ruleFile, err error) {
 	var all []error
 	for _, list := range []struct {
+		member   string
 		bindings Bindings
 		kind     chain.Kind
-	}{{next.config.Namespaces, chain.KindFlow}, {next.config.ParamRules, chain.KindParam}} {
+	}{{"namespace", next.config.Namespaces, chain.KindFlow}, {"param-namespace", next.config.ParamRules, chain.KindParam}} {
 		for _, b := range list.bindings {
 			name, file := split(b)
 			if file == "" {
-				if !old.serves(name) || old.service != next.service {
-					next.service.LoadFlow(name, nil) // so that the namespace is there
-				}
 				continue
 			}
 			key := fileKey{name, list.kind, next.config.path(file)}
@@ -145,7 +143,7 @@ func (s *Server) openFiles(ctx context.Context, old parts, next *parts) (opened 
 			}
 			r, err := openRules(ctx, next.service, name, list.kind, key.path, s.logger)
 			if err != nil {
-				all = append(all, err)
+				all = append(all, fmt.Errorf("%s %s: %w", list.member, name, err))
 				continue
 			}
 			next.files[key] = r

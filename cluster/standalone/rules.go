@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/tidegate-go/tidegate/document"
 	"github.com/tidegate-go/tidegate/document/yaml"
 	"github.com/tidegate-go/tidegate/flow"
+	"github.com/tidegate-go/tidegate/gateway"
 	"github.com/tidegate-go/tidegate/hotspot"
 )
 
@@ -30,10 +32,10 @@ type ruleFile struct {
 	service   *token.Service
 	logger    *slog.Logger
 
-	mu      sync.Mutex
-	refused []string        // rules of the content in force, why each; guarded by mu
-	flows   *[]flow.Rule    // in force by this file; nil: it never had any; guarded by mu
-	params  *[]hotspot.Rule // likewise; guarded by mu
+	mu     sync.Mutex
+	loaded loaded          // what became of the content in force; guarded by mu
+	flows  *[]flow.Rule    // in force by this file; nil: it never had any; guarded by mu
+	params *[]hotspot.Rule // likewise; guarded by mu
 }
 
 // openRules puts a file into force and follows it.
@@ -59,28 +61,51 @@ func (r *ruleFile) update(_ context.Context, content []byte) error {
 		r.logger.Error("rule file refused; the rules before stay in force", "error", err)
 		return err
 	}
-	flows, params := rulesOf(d.Flow.Items), rulesOf(d.Param.Items)
+	flows, params, routes := rulesOf(d.Flow.Items), rulesOf(d.Param.Items), rulesOf(d.Gateway.Items)
+	ownFlows, ownParams := len(flows), len(params)
+	for _, rule := range routes {
+		if r, ok := rule.FlowRule(); ok {
+			flows = append(flows, r)
+		}
+		if r, ok := rule.ParamRule(); ok {
+			params = append(params, r)
+		}
+	}
 	refused := refusals(d)
-	if total := len(d.Flow.Items) + len(d.Param.Items); total > 0 && len(flows)+len(params) == 0 {
+	total, valid := len(d.Flow.Items)+len(d.Param.Items)+len(d.Gateway.Items), ownFlows+ownParams+len(routes)
+	if total > 0 && valid == 0 {
 		err := fmt.Errorf("no rule could be put into force: %s", strings.Join(refused, "; "))
 		r.logger.Error("rule file refused; the rules before stay in force", "error", err)
 		return err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if d.Flow.Given || r.flows != nil || d.Array && r.kind == chain.KindFlow {
+	if d.Flow.Given || len(flows) > ownFlows || r.flows != nil || d.Array && r.kind == chain.KindFlow {
 		r.flows = &flows
 	}
-	if d.Param.Given || r.params != nil || d.Array && r.kind == chain.KindParam {
+	if d.Param.Given || len(params) > ownParams || r.params != nil || d.Array && r.kind == chain.KindParam {
 		r.params = &params
 	}
-	r.refused = append(refused, r.load()...)
-	if len(r.refused) > 0 {
-		err := errors.New(strings.Join(r.refused, "; "))
-		r.logger.Warn("rules refused; the others are in force", "error", err)
-		return &datasource.PartialError{Err: err}
+	r.loaded = r.load()
+	r.loaded.refused = append(refused, r.loaded.refused...)
+	r.loaded.warnings = append(warnings(d), r.loaded.warnings...)
+	if valid > 0 && r.loaded.rules == 0 && len(r.loaded.refused) == 0 {
+		r.loaded.warnings = append(r.loaded.warnings, noneInCluster)
 	}
-	return nil
+	return r.tell()
+}
+
+// tell logs what is odd about the rules, and returns the error that some are refused. The caller holds mu.
+func (r *ruleFile) tell() error {
+	if list := r.loaded.warnings; len(list) > 0 {
+		r.logger.Warn("the rule file says what was probably not meant", "warnings", strings.Join(list, "; "))
+	}
+	if len(r.loaded.refused) == 0 {
+		return nil
+	}
+	err := errors.New(strings.Join(r.loaded.refused, "; "))
+	r.logger.Warn("rules refused; the others are in force", "error", err)
+	return &datasource.PartialError{Err: err}
 }
 
 // again puts the rules into force that the file last had, after another file has taken their place.
@@ -90,8 +115,18 @@ func (r *ruleFile) again() {
 	r.load()
 }
 
-// load puts the rules into force and returns what the service refused. The caller holds mu.
-func (r *ruleFile) load() (refused []string) {
+// noneInCluster warns of a file whose rules are all for the clients alone.
+const noneInCluster = "no rule is in force: a token server decides by rules with clusterMode true"
+
+// loaded is what became of the rules of a file.
+type loaded struct {
+	rules    int      // how many are in force
+	refused  []string // each with its reason
+	warnings []string
+}
+
+// load puts the rules into force and returns what the service says of them. The caller holds mu.
+func (r *ruleFile) load() (l loaded) {
 	var reports []chain.Report
 	if r.flows != nil {
 		reports = append(reports, r.service.LoadFlow(r.namespace, *r.flows))
@@ -101,12 +136,25 @@ func (r *ruleFile) load() (refused []string) {
 	}
 	for _, report := range reports {
 		for _, rule := range report.Rules {
-			if rule.Verdict == chain.Refused {
-				refused = append(refused, rule.String())
-			}
+			l.add(rule)
 		}
 	}
-	return refused
+	return l
+}
+
+func (l *loaded) add(rule chain.RuleReport) {
+	switch rule.Verdict {
+	case chain.Refused:
+		l.refused = append(l.refused, rule.String())
+	case chain.Loaded, chain.Observed:
+		l.rules++
+	case chain.Duplicate:
+		l.warnings = append(l.warnings, rule.String()+": "+rule.Reason)
+	case chain.Disabled: // by itself, or a rule of the clients alone
+	}
+	for _, text := range rule.Warnings {
+		l.warnings = append(l.warnings, rule.String()+": "+text)
+	}
 }
 
 // parse reads an array of the file's kind, or the single document.
@@ -127,7 +175,7 @@ func (r *ruleFile) parse(content []byte) (*document.Document, error) {
 }
 
 // rulesOf returns the rules that could be read.
-func rulesOf[R flow.Rule | hotspot.Rule](items []document.Item[R]) []R {
+func rulesOf[R flow.Rule | hotspot.Rule | gateway.Rule](items []document.Item[R]) []R {
 	rules := make([]R, 0, len(items))
 	for _, item := range items {
 		if item.Err == nil {
@@ -141,6 +189,24 @@ func refusals(d *document.Document) []string {
 	var list []string
 	for _, err := range d.Errors {
 		list = append(list, err.Error())
+	}
+	return list
+}
+
+// warnings returns what the text has that is probably not meant, such as misspelt members.
+func warnings(d *document.Document) []string {
+	list := slices.Clone(d.Warnings)
+	list = append(list, warningsOf(chain.KindFlow, d.Flow.Items)...)
+	list = append(list, warningsOf(chain.KindParam, d.Param.Items)...)
+	return append(list, warningsOf(chain.KindGateway, d.Gateway.Items)...)
+}
+
+func warningsOf[R interface{ Head() chain.Head }](kind chain.Kind, items []document.Item[R]) (list []string) {
+	for i, item := range items {
+		for _, text := range item.Warnings {
+			rule := chain.RuleReport{Kind: kind, Index: i, Resource: item.Rule.Head().Resource}
+			list = append(list, strings.TrimSuffix(rule.String(), rule.Verdict.String())+text)
+		}
 	}
 	return list
 }

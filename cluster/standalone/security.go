@@ -2,9 +2,9 @@ package standalone
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -15,7 +15,7 @@ const maxSecret = 4096
 
 // readSecurity reads the files that protect the ports.
 func (c *Config) readSecurity() (security, error) {
-	var s security
+	s := security{sum: c.fingerprint()}
 	var err error
 	if c.SecretFile != "" {
 		if s.secret, err = ReadSecret(c.path(c.SecretFile)); err != nil {
@@ -25,17 +25,13 @@ func (c *Config) readSecurity() (security, error) {
 	if s.tls, err = c.tls(); err != nil {
 		return security{}, err
 	}
-	for _, file := range []string{c.SecretFile, c.TLSCert, c.TLSKey, c.TLSClientCA} {
-		content := []byte{}
-		if file != "" {
-			if content, err = os.ReadFile(c.path(file)); err != nil {
-				return security{}, err
-			}
-		}
-		s.sum = sha256.Sum256(append(s.sum[:], content...))
+	if s.sum != c.fingerprint() {
+		return security{}, errChanging
 	}
 	return s, nil
 }
+
+var errChanging = errors.New("the files of certificates, keys or the secret change while they are read")
 
 // ReadSecret returns the secret that a file holds, without the white space around it. An empty one is an error.
 func ReadSecret(file string) ([]byte, error) {

@@ -24,15 +24,20 @@ func WithLogger(l *slog.Logger) Option {
 	}
 }
 
+// WithListening makes the server tell the address that token clients connect to, whenever it becomes another.
+func WithListening(tell func(net.Addr)) Option { return func(s *Server) { s.listening = tell } }
+
 // Server is a token server with its files and its admin address. Make one with New. Safe for concurrent use.
 type Server struct {
-	logger *slog.Logger
-	began  time.Time
+	logger    *slog.Logger
+	listening func(net.Addr) // nil: nobody wants to know
+	began     time.Time
 
 	mu      sync.Mutex // held while a configuration is put into force
 	parts   parts      // guarded by mu
 	stopped bool       // guarded by mu
 	reloads reloads    // guarded by mu
+	unwatch func()     // ends the looks at certificates and secret; nil: there are none; guarded by mu
 }
 
 // reloads is what became of the configurations after the first.
@@ -40,6 +45,7 @@ type reloads struct {
 	taken, refused int64
 	lastError      string
 	lastErrorTime  time.Time
+	byFiles        bool // lastError is about certificates or the secret of the configuration in force
 }
 
 // New returns a server that serves nothing yet. What is wrong with the configuration is a *ConfigError.
@@ -55,7 +61,7 @@ func New(c Config, opts ...Option) (*Server, error) {
 	return s, nil
 }
 
-// Start reads the files and serves. A bad file is a *ConfigError; any other error says what could not be opened. After
+// Start reads the files and serves. Rule files, certificates, keys and the secret are followed from then on. A bad file is a *ConfigError; any other error says what could not be opened. After
 // an error nothing is left running.
 func (s *Server) Start(ctx context.Context) error {
 	if s == nil {
@@ -73,8 +79,21 @@ func (s *Server) Start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.parts = next
+	s.take(next)
+	watching, end := context.WithCancel(context.WithoutCancel(ctx))
+	var looks sync.WaitGroup
+	looks.Go(func() { s.watch(watching) })
+	s.unwatch = func() { end(); looks.Wait() }
 	return nil
+}
+
+// take goes on with the parts. The caller holds mu.
+func (s *Server) take(next parts) {
+	moved := s.parts.addr == nil || s.parts.addr.String() != next.addr.String()
+	s.parts = next
+	if moved && s.listening != nil {
+		s.listening(next.addr)
+	}
 }
 
 var errNoServer = errors.New("this standalone.Server was not made; make one with New")
@@ -95,9 +114,9 @@ func (s *Server) Reload(ctx context.Context, c Config) error {
 		s.note(err)
 		return err
 	}
-	s.parts = next
+	s.take(next)
 	s.reloads.taken++
-	s.reloads.lastError = ""
+	s.reloads.lastError, s.reloads.byFiles = "", false
 	s.logger.Info("configuration in force", "listen", next.addr.String())
 	return nil
 }
@@ -112,7 +131,7 @@ func (s *Server) reload(ctx context.Context, c Config) (parts, error) {
 // note keeps what was wrong with a configuration. The caller holds mu.
 func (s *Server) note(err error) {
 	s.reloads.refused++
-	s.reloads.lastError, s.reloads.lastErrorTime = err.Error(), time.Now()
+	s.reloads.lastError, s.reloads.lastErrorTime, s.reloads.byFiles = err.Error(), time.Now(), false
 	s.logger.Error("configuration refused; the one before stays in force", "error", err)
 }
 
@@ -159,8 +178,15 @@ func (s *Server) Stop(ctx context.Context) error {
 		return nil
 	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.stopped = true
+	unwatch := s.unwatch
+	s.unwatch = nil
+	s.mu.Unlock()
+	if unwatch != nil {
+		unwatch()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	old := s.parts
 	s.parts = parts{config: old.config}
 	return old.close(ctx, parts{})

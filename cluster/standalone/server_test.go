@@ -3,6 +3,9 @@ package standalone_test
 import (
 	"crypto/tls"
 	"errors"
+	"net"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,7 +18,10 @@ func TestServesAndFollowsRules(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	rules := p.write("rules.json", "["+rule(1, 2)+"]")
-	s := start(t, standalone.Config{Namespaces: standalone.Bindings{"shop=" + rules}, Admin: "127.0.0.1:0"})
+	s := start(t, standalone.Config{Namespaces: standalone.Bindings{"shop=" + rules, "bare"}, Admin: "127.0.0.1:0"})
+	if ns := status(t, s).Service.Namespaces; len(ns) != 2 || ns[1].Namespace != "bare" {
+		t.Errorf("namespaces %+v", ns)
+	}
 	if got := ask(t, s.Addr().String(), 1); got.Status != chain.TokenOK || got.Remaining != 1 {
 		t.Errorf("first request: %+v", got)
 	}
@@ -33,6 +39,13 @@ func TestServesAndFollowsRules(t *testing.T) {
 		p.write("rules.json", "["+rule(2, 500)+"]")
 		eventually(t, "the good file is in force again", func() bool { return !status(t, s).Files[0].Stale })
 	}
+	if err := os.Remove(rules); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the missing file shows", func() bool {
+		st := status(t, s)
+		return st.Files[0].Stale && strings.Contains(st.Files[0].Error, "gone")
+	})
 	p.write("rules.json", "["+rule(2, 500)+","+strings.Replace(rule(3, 1), `"flowId":3`, `"flowId":-3`, 1)+"]")
 	eventually(t, "the refused rule shows", func() bool { return len(status(t, s).Files[0].Refused) == 1 })
 	text := get(t, s, "/metrics")
@@ -71,7 +84,8 @@ func TestReload(t *testing.T) {
 	p := newPlace(t)
 	rules, others := p.write("rules.json", "["+rule(1, 1000)+"]"), p.write("others.json", "["+rule(2, 1000)+"]")
 	config := standalone.Config{Listen: "127.0.0.1:0", Namespaces: standalone.Bindings{"shop=" + rules}, Admin: "127.0.0.1:0"}
-	s := start(t, config)
+	var told []string
+	s := start(t, config, standalone.WithListening(func(a net.Addr) { told = append(told, a.String()) }))
 	first := s.Addr().String()
 	steady := client.New(client.WithServer(first), client.WithTimeout(1e10))
 	steady.Start()
@@ -138,6 +152,9 @@ func TestReload(t *testing.T) {
 	}
 	if got := ask(t, second, 2); got.Status != chain.TokenOK {
 		t.Errorf("compatible: %+v", got)
+	}
+	if !slices.Equal(told, []string{first, second}) {
+		t.Errorf("told %q, want %q and %q", told, first, second)
 	}
 	config.Namespaces = nil
 	reload(t, s, config)

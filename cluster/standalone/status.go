@@ -32,7 +32,9 @@ type FileStatus struct {
 	Updated   time.Time `json:"updated"`
 	Stale     bool      `json:"stale"` // what is in force is not what the file holds
 	Error     string    `json:"error,omitempty"`
-	Refused   []string  `json:"refused,omitempty"` // rules, each with its reason
+	Rules     int       `json:"rules"`              // in force by this file
+	Refused   []string  `json:"refused,omitempty"`  // rules, each with its reason
+	Warnings  []string  `json:"warnings,omitempty"` // what is probably not meant
 }
 
 // ConfigStatus tells about the configurations since the start.
@@ -55,6 +57,7 @@ func (s *Server) Status() Status {
 		Mode: "exact", Security: p.security.name(), Uptime: time.Since(s.began).Seconds(),
 		Server: p.server.Status(), Service: p.service.Status(), Files: p.fileStatus(), Config: s.reloads.status(),
 	}
+	st.Service.Namespaces = p.namespaces(st.Service.Namespaces)
 	if p.config.Compat {
 		st.Mode = "compatible"
 	}
@@ -66,6 +69,17 @@ func (s *Server) Status() Status {
 		st.RLS = &rls
 	}
 	return st
+}
+
+// namespaces adds the configured namespaces that have neither rules nor clients.
+func (p *parts) namespaces(known []token.NamespaceStatus) []token.NamespaceStatus {
+	for _, b := range p.config.Namespaces {
+		name, _ := split(b)
+		if !slices.ContainsFunc(known, func(ns token.NamespaceStatus) bool { return ns.Namespace == name }) {
+			known = append(known, token.NamespaceStatus{Namespace: name, Config: p.service.Config(name)})
+		}
+	}
+	return known
 }
 
 func (r *reloads) status() ConfigStatus {
@@ -94,13 +108,16 @@ func (s *security) name() string {
 func (p *parts) fileStatus() []FileStatus {
 	list := make([]FileStatus, 0, len(p.files))
 	for key, r := range p.files {
-		state := r.source.State()
+		state, became := r.source.State(), r.became()
 		st := FileStatus{
 			Namespace: key.namespace, Kind: key.kind.String(), Path: key.path, Revision: state.Revision,
-			Updated: state.LastUpdate, Stale: state.Stale, Refused: r.refusals(),
+			Updated: state.LastUpdate, Stale: state.Stale, Rules: became.rules, Refused: became.refused, Warnings: became.warnings,
 		}
-		if state.LastError != nil {
+		switch {
+		case state.LastError != nil:
 			st.Error = state.LastError.Error()
+		case state.Deleted:
+			st.Error = "the file is gone; its last rules stay in force"
 		}
 		list = append(list, st)
 	}
@@ -110,9 +127,9 @@ func (p *parts) fileStatus() []FileStatus {
 	return list
 }
 
-// refusals returns the rules of the content in force that were refused.
-func (r *ruleFile) refusals() []string {
+// became returns what became of the content in force.
+func (r *ruleFile) became() loaded {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.refused
+	return r.loaded
 }

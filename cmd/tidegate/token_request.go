@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"io"
+	"net"
 	"os"
 	"os/signal"
 	"syscall"
@@ -40,7 +41,7 @@ func tokenRequestCommand(args []string, stdout, stderr io.Writer) int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	return r.run(ctx, options, stdout)
+	return r.run(ctx, options, stdout, stderr)
 }
 
 func tokenRequestFlags(args []string, stderr io.Writer) (*tokenRequest, error) {
@@ -48,7 +49,7 @@ func tokenRequestFlags(args []string, stderr io.Writer) (*tokenRequest, error) {
 	f := newFlags("token-request", "-addr HOST:PORT -namespace NS (-flow ID | -param ID -value TYPE:VALUE...) [flags]",
 		"Asks a token server, this project's or Sentinel's, for tokens, and prints a line of JSON for every answer, such as\n"+
 			`{"status":0,"name":"ok","remaining":9,"waitMs":0,"micros":120}`+", or {\"error\":\"timeout\"} where none came\n"+
-			"(timeout, refused, closed, tls or unauthenticated).\n"+
+			"(timeout, refused, closed, tls or unauthenticated); the first time, standard error says more.\n"+
 			"Exits with 0 if all were granted (a wait is granted), 1 if one was refused, 2 if one had no answer.", stderr)
 	f.StringVar(&r.address, "addr", "", "the server's `HOST:PORT`")
 	f.StringVar(&r.namespace, "namespace", "", "`NS` to take part in, which counts as one connection of it")
@@ -84,8 +85,10 @@ func (r *tokenRequest) check(given map[string]bool, arguments int) error {
 		return errors.New("there are no arguments besides flags")
 	case r.address == "":
 		return errors.New("-addr is needed: the server's HOST:PORT")
+	case !hasPort(r.address):
+		return errors.New("-addr must be HOST:PORT, such as 127.0.0.1:18730 or [::1]:18730")
 	case given["flow"] == given["param"]:
-		return errors.New("one of -flow and -param is needed")
+		return errors.New("-flow or -param is needed, and not both")
 	case given["param"] && len(r.values) == 0:
 		return errors.New("-param needs at least one -value TYPE:VALUE")
 	case given["flow"] && len(r.values) > 0:
@@ -100,8 +103,13 @@ func (r *tokenRequest) check(given map[string]bool, arguments int) error {
 	return r.files.check()
 }
 
-// run asks and prints the answers.
-func (r *tokenRequest) run(ctx context.Context, options []client.Option, stdout io.Writer) int {
+func hasPort(address string) bool {
+	_, port, err := net.SplitHostPort(address)
+	return err == nil && port != ""
+}
+
+// run asks and prints the answers, and why the first has none.
+func (r *tokenRequest) run(ctx context.Context, options []client.Option, stdout, stderr io.Writer) int {
 	options = append(options, client.WithServer(r.address), client.WithNamespace(r.namespace), client.WithTimeout(r.timeout),
 		client.WithMaxTimeouts(0), client.WithoutBackOff(), client.WithStrictValues())
 	c := client.New(options...)
@@ -112,15 +120,21 @@ func (r *tokenRequest) run(ctx context.Context, options []client.Option, stdout 
 	connect, cancel := context.WithTimeout(ctx, max(connectTimeout, r.timeout))
 	defer cancel()
 	broken := c.Ready(connect)
+	explained := false
 	for range r.repeat {
 		if ctx.Err() != nil {
 			return exitUsage
 		}
-		line, worst := answerLine{}, exitUsage
-		if broken != nil {
-			line.Error = errorName(broken)
-		} else {
-			line, worst = r.ask(ctx, c)
+		line, worst, err := answerLine{}, exitUsage, broken
+		if err == nil {
+			line, worst, err = r.ask(ctx, c)
+		}
+		if err != nil {
+			line.Error = errorName(err)
+			if !explained {
+				say(stderr, "tidegate token-request: %v", err)
+				explained = true
+			}
 		}
 		code = max(code, worst)
 		if err := out.Encode(line); err != nil {
@@ -133,8 +147,8 @@ func (r *tokenRequest) run(ctx context.Context, options []client.Option, stdout 
 // connectTimeout bounds how long the connection may take before the first request.
 const connectTimeout = 3 * time.Second
 
-// ask sends one request.
-func (r *tokenRequest) ask(ctx context.Context, c *client.Client) (line answerLine, code int) {
+// ask sends one request. The error says that it had no answer.
+func (r *tokenRequest) ask(ctx context.Context, c *client.Client) (line answerLine, code int, err error) {
 	var got chain.TokenResult
 	began := time.Now()
 	if len(r.values) > 0 {
@@ -144,16 +158,16 @@ func (r *tokenRequest) ask(ctx context.Context, c *client.Client) (line answerLi
 	}
 	took := time.Since(began)
 	if got.Err != nil {
-		return answerLine{Error: errorName(got.Err)}, exitUsage
+		return answerLine{}, exitUsage, got.Err
 	}
 	line = answerLine{answer: &answer{
 		Status: int(got.Status), Name: got.Status.String(), Remaining: got.Remaining,
 		WaitMs: got.Wait.Milliseconds(), Micros: took.Microseconds(),
 	}}
 	if !got.Status.Granted() {
-		return line, exitFault
+		return line, exitFault, nil
 	}
-	return line, exitOK
+	return line, exitOK, nil
 }
 
 // answerLine is one line of output: an answer, or why there is none.

@@ -9,7 +9,9 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -88,8 +90,8 @@ func tokenServerFlagsFailed(err error, stderr io.Writer) int {
 	return flagsFailed(err)
 }
 
-// tokenServerConfig reads the flags, and the configuration file if they name one. Flags win over the file; namespaces
-// given by flags join those of the file.
+// tokenServerConfig reads the flags, and the configuration file if they name one. Flags win over the file: other
+// namespaces given by flags join those of the file, those of the same name take their place.
 func tokenServerConfig(args []string, stderr io.Writer) (config standalone.Config, file string, err error) {
 	f := tokenServerFlags(&config, &file, stderr)
 	if err := f.Parse(args); err != nil {
@@ -102,18 +104,33 @@ func tokenServerConfig(args []string, stderr io.Writer) (config standalone.Confi
 	if file == "" {
 		return config, "", nil
 	}
+	flags := config
 	if config, err = standalone.Load(file); err != nil {
 		return config, file, err
 	}
 	config.Resolve()
+	config.Namespaces = without(config.Namespaces, flags.Namespaces)
+	config.ParamRules = without(config.ParamRules, flags.ParamRules)
 	return config, file, tokenServerFlags(&config, &file, io.Discard).Parse(args)
+}
+
+// without returns the bindings whose names the others do not have.
+func without(bindings, others standalone.Bindings) standalone.Bindings {
+	name := func(b string) string {
+		name, _, _ := strings.Cut(b, "=")
+		return strings.TrimSpace(name)
+	}
+	return slices.DeleteFunc(bindings, func(b string) bool {
+		return slices.ContainsFunc(others, func(o string) bool { return name(o) == name(b) })
+	})
 }
 
 // tokenServerFlags makes the flags, which write into the configuration. What it holds already is their default.
 func tokenServerFlags(c *standalone.Config, file *string, stderr io.Writer) *flag.FlagSet {
 	f := newFlags("token-server", "[flags]",
 		"Runs a token server: instances with rules in cluster mode, in Go or Java, ask it for tokens. Prints \"listening on ADDRESS\"\n"+
-			"when it serves, and again when the address changes. Rule files and the configuration are followed while it runs; a bad one is reported and changes nothing.\n"+
+			"when it serves, and again when the address changes. Rule files, certificates, the secret and the configuration are followed\n"+
+			"while it runs; a bad one is reported and changes nothing.\n"+
 			"Stops on SIGINT or SIGTERM when the requests in flight are answered. Logs go to standard error.\n"+
 			"Exits with 2 if flags, configuration or a file are bad, with 1 if it cannot listen.", stderr)
 	f.StringVar(file, "config", "", "configuration `FILE` (YAML): the flags' names as members, followed while it runs; flags win")
@@ -124,14 +141,14 @@ func tokenServerFlags(c *standalone.Config, file *string, stderr io.Writer) *fla
 	number(f, &c.MaxQPS, "max-qps", "requests per second of each namespace, as a `NUMBER` (default 30000)")
 	number(f, &c.ExceedCount, "exceed-count", "`FACTOR` of all thresholds (default 1)")
 	number(f, &c.MaxOccupyRatio, "max-occupy-ratio", "`SHARE` of a threshold that prioritized requests may borrow from the next bucket (default 1)")
-	f.Var(&c.Idle, "idle", "`TIME` after which a silent client is dropped (default 10m)")
+	f.Var(&c.Idle, "idle", "`TIME` after which a client that used to ping, as ours do, is dropped when silent (default 10m)")
 	f.IntVar(&c.MaxConns, "max-conns-per-ip", c.MaxConns, "`NUMBER` of connections from one address; 0: no limit")
 	f.BoolVar(&c.Compat, "compat", c.Compat, "decide exactly as Sentinel's server does")
 	text(&c.TLSCert, "tls-cert", "certificate `FILE` (PEM); with -tls-key: only TLS is served")
 	text(&c.TLSKey, "tls-key", "key `FILE` (PEM)")
 	text(&c.TLSClientCA, "tls-client-ca", "`FILE` (PEM) with the authorities of client certificates: only clients with one are served")
 	text(&c.SecretFile, "secret-file", "`FILE` with a secret: only clients that know it are served")
-	f.BoolVar(&c.Insecure, "insecure", c.Insecure, "allow plaintext without a secret on other addresses than loopback")
+	f.BoolVar(&c.Insecure, "insecure", c.Insecure, "allow plaintext without a secret, and -admin, on other addresses than loopback")
 	text(&c.Admin, "admin", "`ADDRESS` of GET /status (JSON) and GET /metrics (Prometheus)")
 	text(&c.RLSListen, "rls-listen", "`ADDRESS` of the Envoy rate limit service (gRPC)")
 	f.Var(&c.RLSRules, "rls-rules", "`FILE` with its limits; repeatable")

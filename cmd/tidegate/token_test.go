@@ -132,6 +132,7 @@ func TestTokenRequestFlags(t *testing.T) {
 		"-addr a:1 -param 2 -value x": "TYPE:VALUE", "-addr a:1 -param 2 -value date:1": "string", "-addr a:1 -param 2 -value byte:300": "byte",
 		"-addr a:1 -flow 1 -repeat 0": "-repeat", "-addr a:1 -flow 1 x": "arguments", "-addr a:1 -flow 1 -tls-cert c": "-tls-key",
 		"-addr a:1 -flow 1 -secret-file /missing": "missing", "-addr a:1 -flow 1 -timeout 0s": "-timeout",
+		"-addr a -flow 1": "HOST:PORT", "-addr ::1 -flow 1": "HOST:PORT", "-addr a: -flow 1": "HOST:PORT",
 	} {
 		var out, errs bytes.Buffer
 		if code := run(append([]string{"token-request"}, strings.Fields(args)...), &out, &errs); code != exitUsage || !strings.Contains(errs.String(), want) || out.Len() > 0 {
@@ -156,8 +157,11 @@ func TestTokenServerFlags(t *testing.T) {
 		c.Namespaces.String() != "a="+filepath.Join(dir, "a.json")+",b=b.json" {
 		t.Errorf("%+v", c)
 	}
+	if c, _, err = tokenServerConfig([]string{"-config", file, "-namespace", "a=other.json"}, &errs); err != nil || c.Namespaces.String() != "a=other.json" {
+		t.Errorf("a namespace of flag and file: %v, %v", c.Namespaces, err)
+	}
 	for _, args := range []string{
-		"-listen 0.0.0.0:0", "-max-qps x", "-nonsense", "extra", "-namespace a=/missing.json", "-config /missing.yaml", "-idle 5",
+		"-listen 0.0.0.0:0", "-listen 127.0.0.1:99999", "-listen 127.0.0.1:0 -admin 127.0.0.1:-1", "-max-qps x", "-nonsense", "extra", "-namespace a=/missing.json", "-config /missing.yaml", "-idle 5",
 		"-listen 127.0.0.1:0 -tls-cert x", "-listen 127.0.0.1:0 -exceed-count -1",
 	} {
 		var out, errs bytes.Buffer

@@ -189,11 +189,15 @@ func gatewayCorpus() rules {
 		[]string{
 			`{"resource":"a","count":50}`, `{"resource":"a","resourceMode":1,"grade":0,"intervalSec":60,"controlBehavior":2,"burst":1,"maxQueueingTimeoutMs":0}`,
 			`{"resource":"a","paramItem":{"parseStrategy":2,"fieldName":"X"}}`, `{"resource":"a","paramItem":{"pattern":"a","matchStrategy":3}}`, `{"resource":"a","paramItem":null}`, `{"resource":"a","paramItem":{}}`,
+			`{"resource":"a","clusterMode":true,"clusterConfig":{"flowId":1,"fallbackPolicy":"pass"}}`, `{"resource":"a","clusterMode":null,"clusterConfig":{"sampleCount":0,"flowId":null}}`,
+			`{"resource":"a","intervalSec":2147483,"clusterMode":true,"clusterConfig":{"flowId":1,"windowIntervalMs":1000}}`,
 		},
 		[]string{
 			`{}`, `{"resource":"a","resourceMode":2}`, `{"resource":"a","grade":2}`, `{"resource":"a","count":-1}`, `{"resource":"a","intervalSec":0}`, `{"resource":"a","controlBehavior":1}`, `{"resource":"a","burst":-1}`,
 			`{"resource":"a","maxQueueingTimeoutMs":-1}`, `{"resource":"a","paramItem":{"parseStrategy":5}}`, `{"resource":"a","paramItem":{"parseStrategy":2}}`, `{"resource":"a","paramItem":{"parseStrategy":4,"fieldName":" "}}`,
-			`{"resource":"a","paramItem":{"matchStrategy":4}}`, `{"resource":"a","paramItem":[]}`,
+			`{"resource":"a","paramItem":{"matchStrategy":4}}`, `{"resource":"a","paramItem":[]}`, `{"resource":"a","clusterMode":true}`, `{"resource":"a","clusterMode":1}`,
+			`{"resource":"a","clusterMode":true,"clusterConfig":{}}`, `{"resource":"a","clusterMode":true,"clusterConfig":{"flowId":1,"windowIntervalMs":0}}`,
+			`{"resource":"a","intervalSec":2147484,"clusterMode":true,"clusterConfig":{"flowId":1}}`, `{"resource":"a","clusterMode":true,"clusterConfig":{"flowId":1,"strategy":1}}`,
 		},
 	}
 }

@@ -111,7 +111,7 @@ func CheckHead(h chain.Head) error {
 // reuse returns the bound rule of the last merge where nothing changed, else the new one, with the same controller
 // where an equal rule was loaded. The caller holds mu.
 func (s *Set[R, C]) reuse(key groupKey, b *Bound[R, C]) (*Bound[R, C], error) {
-	for _, old := range s.known.Load().groups[key] {
+	for _, old := range s.Known().groups[key] {
 		if !old.Rule.Equal(b.Rule) {
 			continue
 		}

@@ -117,8 +117,7 @@ type Set[R Rule[R], C any] struct {
 	kind  chain.Kind
 	build func(R) (C, error)
 	opts  Options[R]
-	table atomic.Pointer[Table[R, C]]
-	known atomic.Pointer[Table[R, C]] // as table, also while the kind is off
+	state atomic.Pointer[tables[R, C]]
 
 	mu        sync.Mutex          // held by loads
 	off       bool                // the kind is switched off; guarded by mu
@@ -135,19 +134,30 @@ type Set[R Rule[R], C any] struct {
 func New[R Rule[R], C any](kind chain.Kind, build func(R) (C, error), opts Options[R]) *Set[R, C] {
 	s := &Set[R, C]{kind: kind, build: build, opts: opts, sources: map[string]*list[R]{}, listeners: map[int]func([]R){}}
 	empty := newTable[R, C](0)
-	s.known.Store(empty)
-	s.table.Store(empty)
+	s.state.Store(&tables[R, C]{empty, empty})
 	return s
 }
 
 // Kind returns the set's kind.
 func (s *Set[R, C]) Kind() chain.Kind { return s.kind }
 
+// tables are what one load published.
+type tables[R Rule[R], C any] struct {
+	table *Table[R, C]
+	known *Table[R, C] // as table, also while the kind is off
+}
+
 // Table returns the rules in force.
-func (s *Set[R, C]) Table() *Table[R, C] { return s.table.Load() }
+func (s *Set[R, C]) Table() *Table[R, C] { return s.state.Load().table }
 
 // Known returns the rules that would be in force if the kind were switched on.
-func (s *Set[R, C]) Known() *Table[R, C] { return s.known.Load() }
+func (s *Set[R, C]) Known() *Table[R, C] { return s.state.Load().known }
+
+// Tables returns both as of one moment: every rule in force is a known one.
+func (s *Set[R, C]) Tables() (table, known *Table[R, C]) {
+	t := s.state.Load()
+	return t.table, t.known
+}
 
 // After registers a function that is called after each load, when no lock is held.
 func (s *Set[R, C]) After(f func()) {
@@ -258,7 +268,7 @@ func (s *Set[R, C]) Status() chain.Report {
 }
 
 // Rules returns a copy of the rules in force.
-func (s *Set[R, C]) Rules() []R { return rulesOf(s.table.Load()) }
+func (s *Set[R, C]) Rules() []R { return rulesOf(s.Table()) }
 
 func rulesOf[R Rule[R], C any](t *Table[R, C]) []R {
 	rules := make([]R, len(t.all))
@@ -286,7 +296,7 @@ func (s *Set[R, C]) sourceNames() []string {
 
 // merge builds and publishes the table of all sources. The caller holds mu.
 func (s *Set[R, C]) merge() {
-	next := newTable[R, C](len(s.known.Load().groups))
+	next := newTable[R, C](len(s.Known().groups))
 	for _, name := range s.sourceNames() {
 		l := s.sources[name]
 		l.report = make([]chain.RuleReport, len(l.items))
@@ -294,14 +304,13 @@ func (s *Set[R, C]) merge() {
 			l.report[i] = s.bind(next, name, i, &l.items[i])
 		}
 	}
-	old := s.table.Load()
-	s.known.Store(next)
+	old := s.Table()
 	published := next
 	if s.off {
 		published = newTable[R, C](0)
 	}
 	change, same := diff(old, published)
-	s.table.Store(published)
+	s.state.Store(&tables[R, C]{published, next})
 	if same {
 		return
 	}

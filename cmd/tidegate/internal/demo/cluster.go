@@ -121,9 +121,8 @@ func (c *cluster) play(ctx context.Context) {
 	for _, i := range c.instances {
 		i.start(loaded)
 	}
-	length := time.Duration(c.options.Seconds) * time.Second
-	const midst = 300 * time.Millisecond // of a second, so that its line tells what came of it
-	steps := []clusterStep{{start.Add(length * 2 / 5).Truncate(time.Second).Add(midst), c.kill}, {start.Add(length * 3 / 5).Truncate(time.Second).Add(midst), c.restart}}
+	kill, restart := outage(c.options.Seconds)
+	steps := []clusterStep{{start.Add(kill), c.kill}, {start.Add(restart), c.restart}}
 	view := c.view()
 	for n := range c.options.Seconds {
 		second := start.Add(time.Duration(n) * time.Second)
@@ -143,6 +142,15 @@ func (c *cluster) play(ctx context.Context) {
 	for _, i := range c.instances {
 		i.wait()
 	}
+}
+
+// outage says when after the start the server is killed and comes back: in different seconds, so that the table shows
+// the shares, and in their midst, so that their lines tell what came of it.
+func outage(seconds int) (kill, restart time.Duration) {
+	const midst = 300 * time.Millisecond
+	down := seconds * 2 / 5
+	up := max(seconds*3/5, down+1)
+	return time.Duration(down)*time.Second + midst, time.Duration(min(up, seconds-1))*time.Second + midst
 }
 
 // clusterStep is something to do at a time.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+	"time"
 )
 
 // The figures of a short demonstration show what they are meant to.
@@ -31,6 +32,19 @@ func TestRunCluster(t *testing.T) {
 	}
 	if passed < clusterLimit*seconds/3 { // all of it on a quiet machine
 		t.Errorf("%d calls passed in all:\n%s", passed, text)
+	}
+}
+
+func TestOutage(t *testing.T) {
+	t.Parallel()
+	for seconds := 1; seconds <= 60; seconds++ {
+		kill, restart := outage(seconds)
+		if kill > restart || kill == restart && seconds > 1 || restart >= time.Duration(seconds)*time.Second {
+			t.Errorf("%d seconds: killed at %v, back at %v", seconds, kill, restart)
+		}
+		if seconds >= 5 && restart >= time.Duration(seconds-1)*time.Second {
+			t.Errorf("%d seconds: back at %v, no whole second is left to show the recovery", seconds, restart)
+		}
 	}
 }
 
