@@ -27,13 +27,18 @@ func (e *Engine) Enter(ctx context.Context, name string, call Call) (Entry, erro
 		return Entry{}, nil
 	}
 	now := e.clock.now()
+	if flooded := e.flooded.Load(); flooded != nil && flooded.Name == name {
+		if err := e.refuseAgain(ctx, flooded, nil, now, &call); err != nil {
+			return Entry{}, err
+		}
+	}
 	r := e.records.Get().(*record)
 	owner := r.owner // of the last call on this core, which often was of the same resource
 	if owner == nil || owner.Name != name || owner.gone.Load() {
 		owner = e.resourceOf(name, call.Type)
 	}
 	if p := owner.plan.Load(); p != nil && p.refusing.Load() {
-		if err := e.refuseAgain(ctx, r, owner, p, now, &call); err != nil {
+		if err := e.refuseAgain(ctx, owner, r, now, &call); err != nil {
 			r.of(owner)
 			e.records.Put(r)
 			return Entry{}, err
@@ -197,7 +202,7 @@ func (e *Engine) checkSafely(c *chain.Context, p *plan) (blocked *BlockError) {
 
 // charge counts the call in the exact words of its scopes that no check has counted it in.
 func (e *Engine) charge(c *chain.Context) {
-	if x := c.Resource.Exact(); x.Any() {
+	if x := c.Resource.Exact(); x.Any() && !c.Charged(x, c.LastPlace()) {
 		c.Charge(x, c.Resource.Active)
 	}
 	if x := c.Node.Exact(); x.Any() {
@@ -206,11 +211,13 @@ func (e *Engine) charge(c *chain.Context) {
 	if c.OriginNode != nil && c.OriginNode.Exact().Any() {
 		c.Charge(c.OriginNode.Exact(), c.OriginNode.Active)
 	}
-	if c.Inbound && e.inbound.Exact().Any() {
-		c.Charge(e.inbound.Exact(), e.inbound.Active)
+	if c.Inbound {
+		if x := e.inbound.Exact(); x.Any() && !c.Charged(x, 0) { // system rules come first
+			c.Charge(x, e.inbound.Active)
+		}
 	}
-	if c.Permits != nil {
-		c.TakePermits()
+	if g := c.Resource.OpenPermits(); g != nil && !c.Permitted(g) {
+		c.TakePermits(g)
 	}
 }
 
@@ -272,13 +279,13 @@ func (e *Engine) pass(c *chain.Context, now int64) {
 	if c.Inbound {
 		e.inbound.Pass(c.Hint, now, units)
 	}
-	if c.Permitting() || len(e.config.callbacks) > 0 {
+	if c.Arriving() || len(e.config.callbacks) > 0 {
 		e.arrived(c)
 	}
 }
 
 func (e *Engine) arrived(c *chain.Context) {
-	if c.Permitting() {
+	if c.Arriving() {
 		c.Arrived()
 	}
 	if len(e.config.callbacks) > 0 {

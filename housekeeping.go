@@ -38,6 +38,7 @@ func (e *Engine) Maintain() {
 	now := e.clock.now()
 	idle := int64(e.config.idleTimeout)
 	e.crowded.Store(false)
+	e.flooded.Store(nil) // the next flood sets it again; the resource may be forgotten below
 	if e.pressed.Swap(false) {
 		idle = min(idle, int64(pressedIdle))
 	}

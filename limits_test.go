@@ -228,3 +228,22 @@ func TestClusterRulesFallBack(t *testing.T) {
 		}
 	}
 }
+
+// The permits in use are known at once when isolation rules come back: also those of calls that entered without any.
+func TestIsolationRulesComeBack(t *testing.T) {
+	t.Parallel()
+	g := newGuard(t)
+	load(t, g.IsolationRules(), `{"resource":"r","count":6}`)
+	three := g.pass("r", tidegate.Call{Count: 3})
+	load(t, g.IsolationRules())
+	free := g.pass("r", tidegate.Call{Count: 2})
+	load(t, g.IsolationRules(), `{"resource":"r","count":6}`)
+	last := g.pass("r")
+	g.blocked("r", tidegate.ErrIsolation)
+	three.Exit(nil)
+	g.blocked("r", tidegate.ErrIsolation, tidegate.Call{Count: 4})
+	g.pass("r", tidegate.Call{Count: 3}).Exit(nil)
+	free.Exit(nil)
+	last.Exit(nil)
+	g.pass("r", tidegate.Call{Count: 6}).Exit(nil)
+}

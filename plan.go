@@ -19,11 +19,18 @@ type plan struct {
 	completers []chain.Completer
 }
 
+// complete tells the checks that ask for it how a call ended.
+func (p *plan) complete(c *chain.Context, done chain.Done) {
+	for _, k := range p.completers {
+		k.Complete(c, done)
+	}
+}
+
 // resource is a stat.Resource with its plan.
 type resource struct {
+	plan atomic.Pointer[plan]
+	gone atomic.Bool // forgotten by housekeeping
 	stat.Resource
-	plan    atomic.Pointer[plan]
-	gone    atomic.Bool // forgotten by housekeeping
 	created int64
 	mu      sync.Mutex // held to compile the plan
 }

@@ -14,14 +14,16 @@ import (
 //
 // state is generation<<1 | locked. An Entry holds the generation that the record had when it was handed out; the
 // exit raises it, so a stale copy finds another one and does nothing, and entering writes nothing.
+//
+// What a call without reservations uses comes first, in three cache lines.
 type record struct {
 	state  atomic.Uint64
-	call   chain.Context
 	engine *Engine
 	owner  *resource // of the latest call
 	usual  bool      // that call was a usual one: see locate
 	waited int64     // ns
 	err    error     // set by SetError; guarded by the lock bit
+	call   chain.Context
 }
 
 const lockBit = 1
@@ -121,16 +123,24 @@ func (en Entry) exit(n int64, err error) {
 	if r == nil || !r.state.CompareAndSwap(en.generation<<1, (en.generation+1)<<1) && !en.claim() {
 		return
 	}
-	e := r.engine
-	c := &r.call
-	now := e.clock.now()
+	now := r.engine.clock.now()
 	if err == nil {
 		err = r.err
 	}
-	done := chain.Done{Now: now, RT: time.Duration(max(0, now-c.Now)), Outcome: Success}
+	done := chain.Done{Now: now, RT: time.Duration(max(0, now-r.call.Now)), Outcome: Success}
 	if err != nil {
-		done.Outcome = e.judge(err)
+		done.Outcome = r.engine.judge(err)
 	}
+	r.end(n, done)
+	if len(r.engine.config.callbacks) > 0 {
+		r.engine.tellComplete(&r.call, err, done)
+	}
+	r.free()
+}
+
+// end gives back what the call holds and counts its completion.
+func (r *record) end(n int64, done chain.Done) {
+	c := &r.call
 	if n < 0 {
 		n = c.Count
 	}
@@ -138,29 +148,19 @@ func (en Entry) exit(n int64, err error) {
 	if c.Holding() {
 		c.Release(done)
 	}
-	if p := r.owner.plan.Load(); p != nil {
-		for _, k := range p.completers {
-			k.Complete(c, done)
-		}
+	if p := r.owner.plan.Load(); p != nil && len(p.completers) > 0 {
+		p.complete(c, done)
 	}
-	e.countDone(c, n, done)
-	if len(e.config.callbacks) > 0 {
-		e.tellComplete(c, err, done)
-	}
-	r.free()
-}
-
-func (e *Engine) countDone(c *chain.Context, n int64, d chain.Done) {
-	failed := d.Outcome == Failure
-	c.Node.Complete(c.Hint, d.Now, n, int64(d.RT), failed)
+	e, rt, failed := r.engine, int64(done.RT), done.Outcome == Failure
+	c.Node.Complete(c.Hint, done.Now, n, rt, failed)
 	if c.OriginNode != nil {
-		c.OriginNode.Complete(c.Hint, d.Now, n, int64(d.RT), failed)
+		c.OriginNode.Complete(c.Hint, done.Now, n, rt, failed)
 	}
 	if c.Inbound {
-		e.inbound.Complete(c.Hint, d.Now, n, int64(d.RT), failed)
+		e.inbound.Complete(c.Hint, done.Now, n, rt, failed)
 	}
 	if e.borrowing.Load() {
-		e.settle(c, d.Now)
+		e.settle(c, done.Now)
 	}
 }
 

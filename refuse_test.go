@@ -100,3 +100,30 @@ func TestFloodAtSeveralProcs(t *testing.T) { // not parallel: GOMAXPROCS
 		runtime.GOMAXPROCS(old)
 	}
 }
+
+// Of several resources that are flooded at once one is decided on a still shorter way. Which one it is cannot be seen.
+func TestFloodsOfSeveralResources(t *testing.T) {
+	t.Parallel()
+	g := newGuard(t)
+	load(t, g.FlowRules(), `{"resource":"a","count":1}`, `{"resource":"b","count":2}`)
+	for second := range int64(4) {
+		g.at(second * 1000)
+		if second == 2 {
+			g.Maintain() // forgets which one it was
+		}
+		for _, name := range []string{"a", "b", "c", "b", "a", "b"} {
+			inbound := tidegate.Call{Inbound: name == "b"}
+			if n := g.count(5, name, inbound); n > 2 && name != "c" {
+				t.Errorf("%d calls of %s passed", n, name)
+			}
+		}
+	}
+	for name, want := range map[string][2]int64{"a": {4, 36}, "b": {8, 52}, "c": {20, 0}} {
+		if s := g.stats(name); s.TotalPass != want[0] || s.TotalBlock != want[1] || s.Active != 0 {
+			t.Errorf("%s: %d passed, %d blocked, %d in flight; want %v", name, s.TotalPass, s.TotalBlock, s.Active, want)
+		}
+	}
+	if s := g.InboundStats(); s.TotalPass != 8 || s.TotalBlock != 52 {
+		t.Errorf("inbound: %d passed, %d blocked, want 8 and 52", s.TotalPass, s.TotalBlock)
+	}
+}

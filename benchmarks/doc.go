@@ -6,6 +6,7 @@
 //	make gate-instructions            instructions per call against instructions.json
 //
 // Package guard is the shape of a row, packages rows and peers have the rows, package measure times one of them in its process,
-// package figure has what is no time per call: memory, loading rules, an idle engine. Command bench runs them all in
+// package figure has what is no time per call: memory, loading rules, an idle engine; package tokens has the token server
+// and the token client beside the least that can do their work. Command bench runs them all in
 // shuffled rounds, each in a process of its own. The tests of this package hold the limits on memory and allocations.
 package benchmarks

@@ -12,37 +12,41 @@ const (
 // Context is the call being decided, as checks see it. It belongs to the engine: a check must not keep it, nor
 // anything it points to, after it returned. The fields are read-only for checks.
 type Context struct {
+	// Every call uses what comes first, which is two cache lines.
+
 	Now         int64 // engine time at entry, ns since the Unix epoch
 	Resource    *stat.Resource
 	Node        *stat.ContextNode // the resource within the call's context
 	OriginNode  *stat.Node        // the resource for the call's origin; nil without origin
-	Origin      string
-	Entrance    string // name of the context, never ""
-	Count       int64  // units the call acquires
+	Count       int64             // units the call acquires
+	Hint        uint32            // spreads callers over counters
 	Inbound     bool
 	Prioritized bool
 	Group       bool
-	Request     Request    // nil but for gateway calls
-	Permits     *stat.Gate // of isolation rules, nil without; every admitted call takes its count
 
-	Hint   uint32 // spreads callers over counters
-	needs  Need   // of all holds
-	wait   int64
-	borrow int64
+	arriving bool // a permit waits for Arrived
+	needs    Need // of all holds
+	wait     int64
+	borrow   int64
+	got      Mark // how many reservations there are
+	argc     int
 
-	reservations
+	Origin   string
+	Entrance string  // name of the context, never ""
+	Request  Request // nil but for gateway calls
 
-	argc int
 	argv [inlineArgs]Arg
 	args []Arg
+
+	reservations
 
 	asked
 }
 
 // Reset prepares the context for a call. The engine alone calls it.
 func (c *Context) Reset() {
-	c.wait, c.borrow, c.needs = 0, 0, 0
-	c.places.n, c.permits.n, c.holds.n = 0, 0, 0
+	c.wait, c.borrow, c.needs, c.arriving = 0, 0, 0, false
+	c.got = Mark{}
 }
 
 // SetArgs copies the arguments into the context.
@@ -66,9 +70,6 @@ func (c *Context) SetArgs(args []Arg) {
 
 // Clear drops what belongs to the caller: arguments, the request, and what checks hold because of them.
 func (c *Context) Clear() {
-	if c.Permits != nil {
-		c.Permits = nil
-	}
 	if c.argc == 0 {
 		return
 	}
@@ -77,7 +78,7 @@ func (c *Context) Clear() {
 		a.name, a.str, a.any = "", "", nil
 	}
 	c.args, c.argc, c.Request = nil, 0, nil
-	for i := range min(c.holds.n, inlineHolds) { // those undone are cleared already
+	for i := range min(c.got.holds, inlineHolds) { // those undone are cleared already
 		c.holds.items[i].Ref = nil
 	}
 	c.holds.more = nil

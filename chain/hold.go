@@ -1,7 +1,5 @@
 package chain
 
-import "github.com/tidegate-go/tidegate/stat"
-
 // Holder is who made a reservation and can confirm, undo or release it.
 type Holder interface {
 	// Commit confirms a reservation after every check has passed, before any wait. It returns an error to
@@ -39,23 +37,24 @@ func (nobody) Commit(*Context, *Hold) *BlockError { return nil }
 func (nobody) Undo(*Context, *Hold)               {}
 func (nobody) Release(*Context, *Hold, Done)      {}
 
-// list is a short list that spills to the heap. Appending to it writes no header but the length.
+// list is a short list that spills to the heap. Its length is kept elsewhere, in Context.got: a call that reserves
+// nothing then touches none of the lists' cache lines, and appending writes no header but the length.
 type list[T any] struct {
-	n     int
 	items [inlineHolds]T
 	more  []T
 }
 
-func (l *list[T]) add() *T {
-	l.n++
-	if l.n <= inlineHolds {
-		return &l.items[l.n-1]
+// add makes room for one item more than n, which it raises.
+func (l *list[T]) add(n *int) *T {
+	*n++
+	if *n <= inlineHolds {
+		return &l.items[*n-1]
 	}
-	for len(l.more) < l.n-inlineHolds {
+	for len(l.more) < *n-inlineHolds {
 		var zero T
 		l.more = append(l.more, zero)
 	}
-	return &l.more[l.n-inlineHolds-1]
+	return &l.more[*n-inlineHolds-1]
 }
 
 func (l *list[T]) at(i int) *T {
@@ -75,7 +74,7 @@ type reservations struct {
 
 // Hold reports a reservation, and returns it for its holder to add to before the check returns.
 func (c *Context) Hold(by Holder, needs Need, a, b int64, ref any) *Hold {
-	h := c.holds.add()
+	h := c.holds.add(&c.got.holds)
 	h.By, h.Needs, h.A, h.B, h.C, h.Ref, h.observed = by, needs, a, b, 0, ref, false
 	c.needs |= needs
 	return h
@@ -83,7 +82,7 @@ func (c *Context) Hold(by Holder, needs Need, a, b int64, ref any) *Hold {
 
 // Held returns the reservation that refers to ref and whether there is one.
 func (c *Context) Held(ref any) (*Hold, bool) {
-	for i := range c.holds.n {
+	for i := range c.got.holds {
 		if h := c.holds.at(i); h.Ref == ref {
 			return h, true
 		}
@@ -95,37 +94,37 @@ func (c *Context) Held(ref any) (*Hold, bool) {
 type Mark struct{ places, permits, holds int }
 
 // Mark returns how far the reservations go now. The zero Mark is before any.
-func (c *Context) Mark() Mark { return Mark{c.places.n, c.permits.n, c.holds.n} }
+func (c *Context) Mark() Mark { return c.got }
 
 // UndoTo gives back the reservations made since the mark.
 func (c *Context) UndoTo(m Mark) {
-	for i := c.holds.n - 1; i >= m.holds; i-- {
+	for i := c.got.holds - 1; i >= m.holds; i-- {
 		h := c.holds.at(i)
 		h.By.Undo(c, h)
 		*h = Hold{}
 	}
-	for i := c.permits.n - 1; i >= m.permits; i-- {
+	for i := c.got.permits - 1; i >= m.permits; i-- {
 		c.permits.at(i).release()
 	}
-	for i := c.places.n - 1; i >= m.places; i-- {
+	for i := c.got.places - 1; i >= m.places; i-- {
 		c.places.at(i).undo(c)
 	}
-	c.places.n, c.permits.n, c.holds.n = m.places, m.permits, m.holds
+	c.got = m
 }
 
 // UndoAll gives back all reservations.
 func (c *Context) UndoAll() {
-	if c.Holding() || c.places.n > 0 {
+	if c.Holding() || c.got.places > 0 {
 		c.UndoTo(Mark{})
 	}
 }
 
 // Holding says whether the call holds something that its end gives back: permits or reservations of a kind's own.
-func (c *Context) Holding() bool { return c.permits.n|c.holds.n != 0 }
+func (c *Context) Holding() bool { return c.got.permits|c.got.holds != 0 }
 
 // ObserveFrom marks the reservations made since the mark as made by a rule that only observes.
 func (c *Context) ObserveFrom(m Mark) {
-	for i := m.holds; i < c.holds.n; i++ {
+	for i := m.holds; i < c.got.holds; i++ {
 		c.holds.at(i).observed = true
 	}
 }
@@ -133,13 +132,13 @@ func (c *Context) ObserveFrom(m Mark) {
 // NeedsCommit says whether a reservation waits for Commit.
 func (c *Context) NeedsCommit() bool { return c.needs&NeedCommit != 0 }
 
-// Permitting says whether the call holds a permit of any gate.
-func (c *Context) Permitting() bool { return c.permits.n > 0 }
+// Arriving says whether a gate is to be told that its scope counts the call as in flight.
+func (c *Context) Arriving() bool { return c.arriving }
 
 // Commit confirms the reservations. It returns the error of the first holder that refuses; holders that only
 // observe are undone instead and observed is told.
 func (c *Context) Commit(observed func(*BlockError)) *BlockError {
-	for i := range c.holds.n {
+	for i := range c.got.holds {
 		h := c.holds.at(i)
 		if h.Needs&NeedCommit == 0 {
 			continue
@@ -161,24 +160,21 @@ func (c *Context) Commit(observed func(*BlockError)) *BlockError {
 // Release ends the reservations at the call's exit.
 func (c *Context) Release(d Done) {
 	if c.needs&NeedRelease != 0 {
-		for i := range c.holds.n {
+		for i := range c.got.holds {
 			if h := c.holds.at(i); h.Needs&NeedRelease != 0 {
 				h.By.Release(c, h, d)
 			}
 		}
 	}
-	for i := range c.permits.n {
+	for i := range c.got.permits {
 		c.permits.at(i).release()
 	}
 }
 
 // Arrived tells the gates that their scopes count the call as in flight now.
 func (c *Context) Arrived() {
-	for i := range c.permits.n {
-		if p := c.permits.at(i); p.pending {
-			q := stat.NewPermit(p.n, true)
-			p.gate.Arrived(&q)
-			p.pending = false
-		}
+	for i := range c.got.permits {
+		p := c.permits.at(i)
+		p.gate.Arrived(&p.Permit)
 	}
 }

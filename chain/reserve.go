@@ -20,6 +20,9 @@ type place struct {
 	way    way
 }
 
+// counts says whether it is a place in that window.
+func (p *place) counts(w *stat.Window) bool { return p.window == w && p.way != afterGap }
+
 func (p *place) undo(c *Context) {
 	switch p.way {
 	case inBucket:
@@ -35,17 +38,16 @@ func (p *place) undo(c *Context) {
 
 // permit is what a call holds of a gate.
 type permit struct {
-	gate    *stat.Gate
-	n       int64
-	pending bool // the gate waits for Arrived
+	gate *stat.Gate
+	stat.Permit
 }
 
-func (p *permit) release() { p.gate.Release(stat.NewPermit(p.n, p.pending)) }
+func (p *permit) release() { p.gate.Release(p.Permit) }
 
 // Counted says whether the call is counted in the window.
 func (c *Context) Counted(w *stat.Window) bool {
-	for i := range c.places.n {
-		if p := c.places.at(i); p.window == w && p.way != afterGap {
+	for i := range c.got.places {
+		if c.places.at(i).counts(w) {
 			return true
 		}
 	}
@@ -54,7 +56,7 @@ func (c *Context) Counted(w *stat.Window) bool {
 
 // Permitted says whether the call holds permits of the gate.
 func (c *Context) Permitted(g *stat.Gate) bool {
-	for i := range c.permits.n {
+	for i := range c.got.permits {
 		if c.permits.at(i).gate == g {
 			return true
 		}
@@ -63,7 +65,7 @@ func (c *Context) Permitted(g *stat.Gate) bool {
 }
 
 func (c *Context) take(w *stat.Window, at, before int64, how way) {
-	p := c.places.add()
+	p := c.places.add(&c.got.places)
 	p.window, p.at, p.before, p.way = w, at, before, how
 }
 
@@ -79,7 +81,7 @@ func (c *Context) ReserveWindow(w *stat.Window, room int64) bool {
 // ReserveGap notes the call in the window as the latest if the one before was admitted at least gap ns ago. The call
 // is counted when all checks have passed.
 func (c *Context) ReserveGap(w *stat.Window, gap int64) bool {
-	for i := range c.places.n {
+	for i := range c.got.places {
 		if p := c.places.at(i); p.window == w && p.way == afterGap { // by another rule
 			return stat.GapOver(p.before, c.Now, gap)
 		}
@@ -105,7 +107,7 @@ func (c *Context) OccupyWindow(w *stat.Window, most float64, timeout int64) bool
 // MoveOn makes the places that the call took in the present, or in an earlier bucket to come, end with the bucket it
 // was admitted into: it runs then.
 func (c *Context) MoveOn() {
-	for i := range c.places.n {
+	for i := range c.got.places {
 		if p := c.places.at(i); p.way != afterGap && p.at < c.borrow {
 			p.window.MoveOn(p.at, c.borrow, c.Units())
 			p.before, p.at, p.way = p.at, c.borrow, moved
@@ -123,17 +125,24 @@ func (c *Context) ReserveGate(g *stat.Gate, n, room int64, active func() int64) 
 }
 
 func (c *Context) keep(g *stat.Gate, taken stat.Permit) {
-	p := c.permits.add()
-	p.gate = g
-	p.n, p.pending = taken.Parts()
+	p := c.permits.add(&c.got.permits)
+	p.gate, p.Permit = g, taken
+	c.arriving = c.arriving || taken.Pending()
 }
+
+// Charged says, for the usual case, that the scope has one word, in which a rule's check counted the call as its i-th
+// place. If it says no, ask Charge.
+func (c *Context) Charged(x *stat.Exact, i int) bool {
+	w := x.Sole()
+	return w != nil && uint(i) < inlineHolds && i < c.got.places && c.places.items[i].counts(w)
+}
+
+// LastPlace returns the number of the last place that the call took, -1 without any.
+func (c *Context) LastPlace() int { return c.got.places - 1 }
 
 // Charge counts the admitted call in every exact word of the scope in which no check has counted it.
 func (c *Context) Charge(x *stat.Exact, active func() int64) {
 	shaped, own, gate := x.Words()
-	if len(own) == 0 && gate == nil && c.places.n == 1 && c.places.items[0].window == shaped && c.places.items[0].way != afterGap {
-		return // the usual case: one rule, whose check counted it
-	}
 	if shaped != nil && !c.Counted(shaped) {
 		if c.borrow != 0 {
 			shaped.AddAhead(c.borrow, c.Units())
@@ -152,12 +161,8 @@ func (c *Context) Charge(x *stat.Exact, active func() int64) {
 	}
 }
 
-// TakePermits takes the call's permits of isolation rules, if no check took them.
-func (c *Context) TakePermits() {
-	if c.Permits != nil && !c.Permitted(c.Permits) {
-		c.keep(c.Permits, c.Permits.Take(c.Count, c.Resource.Active))
-	}
-}
+// TakePermits takes the call's permits of isolation rules, for a call that no such rule's check took them for.
+func (c *Context) TakePermits(g *stat.Gate) { c.keep(g, g.Take(c.Count, c.Resource.Active)) }
 
 // MostUnits bounds what one call adds to a counter, so that no sum overflows. Limits compare the call's real count.
 const MostUnits = 1 << 40

@@ -59,10 +59,11 @@ func (c *Controller) holdAgain(now int64, key Key, mine []Hold) (h Hold, ok bool
 	own := int64(0)
 	var v *value
 	var f form
-	p := c.table.hasher.probe(&key)
+	p := probe{key: &key}
+	c.table.hasher.prepare(&p)
 	for i := range mine {
-		if _, same := p.matches(mine[i].v); same {
-			v, f, own = mine[i].v, mine[i].form, own+1
+		if h := &mine[i]; p.matches(h.v, h.form) && !p.isOther(h.v) {
+			v, f, own = h.v, h.form, own+1
 		}
 	}
 	if v == nil || c.hold(now, v, f, c.limitOf(v, f), own, &h) != passed {

@@ -43,7 +43,7 @@ func (c *Controller) take(now int64, v *value, f form, l *limit, n int64, h *Hol
 // fill refills v, or gives a new one its first tokens, and reserves n of them. If another call has just done so it
 // returns again.
 func (c *Controller) fill(now int64, v *value, f form, l *limit, n int64, h *Hold) result {
-	s := c.table.shardOf(v.hash.Load())
+	s := c.table.shardOf(v)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !v.is(f) {
@@ -79,7 +79,7 @@ func (c *Controller) fill(now int64, v *value, f form, l *limit, n int64, h *Hol
 // given back, as many as a refill since then has not given back already.
 func (c *Controller) giveBack(h *Hold, l *limit) {
 	v := h.v
-	s := c.table.shardOf(v.hash.Load())
+	s := c.table.shardOf(v)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !v.is(h.form) {

@@ -63,12 +63,12 @@ func New(rule Rule) *Controller {
 	switch {
 	case rule.Grade == GradeConcurrency:
 		c.way = wayConcurrency
-		c.table.init(capacity, 0, false, flightUse)
+		c.table.init(capacity, true, false, flightUse)
 	case rule.ControlBehavior == Throttling:
 		c.way = wayQueue
-		c.table.init(capacity, stateFresh, false, c.queueUse)
+		c.table.init(capacity, false, false, c.queueUse)
 	default:
-		c.table.init(capacity, stateFresh, rule.BurstCount > 0, c.bucketUse)
+		c.table.init(capacity, false, rule.BurstCount > 0, c.bucketUse)
 	}
 	return c
 }
@@ -134,45 +134,75 @@ func (c *Controller) Reserve(now int64, key Key, n int64) (h Hold, wait int64, o
 
 // reserve is Reserve without copies of what is large; h must be zero.
 func (c *Controller) reserve(now int64, key *Key, n int64, h *Hold) (wait int64, ok bool) {
-	p := c.table.hasher.probe(key)
-	v, f := c.table.find(&p)
-	if v != nil {
+	p := probe{key: key}
+	c.table.hasher.prepare(&p)
+	if v, f := c.table.indexOf(&p).find(&p, &c.table.slab); v != nil {
 		v.touch()
-	} else {
-		own := c.itemOf(key)
-		if c.never(own, n) {
+		if wait, r := c.reserveOf(now, v, f, n, h); r != lost && v.is(f) {
+			return wait, r == passed
+		}
+		*h = Hold{}
+	}
+	return c.reserveNew(now, &p, n, h)
+}
+
+// reserveNew is reserve for a value that was not found, or evicted just then. The first call of a value passes unless
+// every one is refused, so the value comes into the table with that call counted, under one lock.
+func (c *Controller) reserveNew(now int64, p *probe, n int64, h *Hold) (wait int64, ok bool) {
+	own := c.itemOf(p.key)
+	for {
+		l := c.inForce(own)
+		if c.never(l, n) {
 			return 0, false
 		}
 		if n == 0 && c.way != wayConcurrency {
 			return 0, true
 		}
-		v, f = c.table.put(now, &p, own)
-	}
-	for {
-		wait, r := c.reserveOf(now, v, f, n, h)
-		if r != lost && v.is(f) {
+		b := birth{own: own}
+		*h = c.first(now, l, n, &b)
+		v, f, added := c.table.put(now, p, &b)
+		if added {
+			h.v, h.form = v, f
+			return 0, true
+		}
+		*h = Hold{}
+		if wait, r := c.reserveOf(now, v, f, n, h); r != lost && v.is(f) {
 			return wait, r == passed
 		}
 		*h = Hold{}
-		v, f = c.table.put(now, &p, c.itemOf(key))
 	}
+}
+
+// first returns what a value's first call holds, as take, queue and hold would, and sets what the value begins with.
+func (c *Controller) first(now int64, l *limit, n int64, b *birth) (h Hold) {
+	h = Hold{n: n, at: now}
+	switch c.way {
+	case wayBucket:
+		b.state, b.since = l.capacity-l.units(n), now/nsPerMs
+		h.b = stateFresh
+	case wayQueue:
+		b.state = now
+		h.a, h.b = now, stateFresh
+	case wayConcurrency:
+		b.state, h.n = 1, 1
+	}
+	b.stat = firstStat(now, h.n)
+	return h
 }
 
 func (c *Controller) reserveOf(now int64, v *value, f form, n int64, h *Hold) (wait int64, r result) {
 	l := c.limitOf(v, f)
-	if l.closed() {
+	switch {
+	case l.closed():
 		return 0, refused
-	}
-	if n == 0 && c.way != wayConcurrency {
-		return 0, passed
-	}
-	switch c.way {
-	case wayBucket:
-		r = c.take(now, v, f, l, n, h)
-	case wayQueue:
-		wait, r = c.queue(now, v, f, l, n, h)
-	case wayConcurrency:
+	case c.way == wayConcurrency:
 		r = c.hold(now, v, f, l, 0, h)
+	case n == 0:
+		return 0, passed
+	case c.way == wayBucket:
+		r = c.take(now, v, f, l, n, h)
+	default:
+		wait, r = c.queue(now, v, f, l, n, h)
 	}
 	if r == passed {
 		v.noted(now, h.n)
@@ -181,8 +211,7 @@ func (c *Controller) reserveOf(now int64, v *value, f form, n int64, h *Hold) (w
 }
 
 // never says that a call is refused whatever happened before, so that its value need not be kept.
-func (c *Controller) never(own *limit, n int64) bool {
-	l := c.inForce(own)
+func (c *Controller) never(l *limit, n int64) bool {
 	switch c.way {
 	case wayBucket:
 		return l.closed() || l.units(n) > l.capacity
@@ -255,7 +284,8 @@ func (c *Controller) Explain(now int64, key Key) (measured, most float64, retry 
 	l := c.inForce(c.itemOf(&key))
 	state := int64(stateFresh)
 	var since int64
-	p := c.table.hasher.probe(&key)
+	p := probe{key: &key}
+	c.table.hasher.prepare(&p)
 	if v, _ := c.table.find(&p); v != nil {
 		state, since = v.state.Load(), v.since.Load()
 	}

@@ -8,10 +8,14 @@ import (
 
 // Known says whether a value is in the table.
 func (c *Controller) Known(key Key) bool {
-	p := c.table.hasher.probe(&key)
+	p := probe{key: &key}
+	c.table.hasher.prepare(&p)
 	v, _ := c.table.find(&p)
 	return v != nil
 }
+
+// Records returns how many records the table has made.
+func (c *Controller) Records() int { return int(c.table.slab.places) }
 
 // NewDivided makes a controller that Divide acts on.
 func NewDivided(rule Rule) *Controller { return newDivided(rule) }
@@ -23,11 +27,13 @@ func ValuesOf(arg chain.Arg) (values []chain.Arg, skipped int) { return appendVa
 // the number of the first step after which they differ, or -1.
 func IndexMismatch(r *rand.Rand, steps int) int {
 	h := newHasher()
-	var s shard
+	var t table
+	s := &shard{}
 	there := map[int]*value{}
 	crowded := func(n int) probe {
 		key := intKey(int64(n))
-		p := h.probe(&key)
+		p := probe{key: &key}
+		h.prepare(&p)
 		p.hash = uint64(n%7+1) * 3
 		return p
 	}
@@ -35,16 +41,15 @@ func IndexMismatch(r *rand.Rand, steps int) int {
 		n := r.IntN(60)
 		p := crowded(n)
 		if v := there[n]; v != nil {
-			s.remove(s.placeOf(v))
+			v.state.Store(stateDead)
+			s.remove(s.seatOf(v, &t.slab), v)
 			delete(there, n)
 		} else {
-			there[n] = &value{}
-			there[n].assign(&p, nil, 0, false)
-			s.add(there[n])
+			there[n], _ = t.add(s, 0, &p, &birth{})
 		}
 		for n := range 60 {
 			p := crowded(n)
-			if v, _ := s.find(&p); v != there[n] {
+			if v, _ := s.index.Load().find(&p, &t.slab); v != there[n] {
 				return step
 			}
 		}

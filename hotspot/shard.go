@@ -10,66 +10,70 @@ import (
 type shard struct {
 	mu    sync.Mutex
 	index atomic.Pointer[index] // nil until the first value
-	ring  []*value              // guarded by mu: all values, in the order of the clock hand
+	ring  []uint32              // guarded by mu: places of all values, in the order of the clock hand
+	free  []uint32              // guarded by mu: places of dead values
 	hand  int                   // guarded by mu
 	gone  uint64                // guarded by mu: values evicted so far
-	_     [72]byte              // to 128 bytes: no two locks within a pair of cache lines
+	_     [48]byte              // to 128 bytes: no two locks within a pair of cache lines
 }
 
-func (s *shard) find(p *probe) (*value, form) {
-	if x := s.index.Load(); x != nil {
-		return x.find(p)
-	}
-	return nil, 0
-}
-
-// add puts a new value into the shard. Caller holds mu.
-func (s *shard) add(v *value) {
-	s.ring = append(s.ring, v)
+// add puts a value into the shard, at a place that is not in the ring. Caller holds mu.
+func (s *shard) add(place uint32, records *slab) {
+	s.ring = append(s.ring, place)
 	x := s.index.Load()
 	if x == nil || !roomFor(len(s.ring), len(x.slots)) {
-		s.grow()
+		s.grow(records)
 		return
 	}
-	x.add(v.hash.Load(), v)
+	x.add(records.at(place).tag, place)
 }
 
 // grow builds an index of twice the size from the ring. Lookups in the old one find what was there before.
-func (s *shard) grow() {
+func (s *shard) grow(records *slab) {
 	slots := minSlots
 	for !roomFor(len(s.ring), slots) {
 		slots *= 2
 	}
 	x := newIndex(slots)
-	for _, v := range s.ring {
-		x.add(v.hash.Load(), v)
+	for _, place := range s.ring {
+		x.add(records.at(place).tag, place)
 	}
 	s.index.Store(x)
 }
 
-// leave takes a victim's record out of the index, to be that of another key; enter puts it back. Caller holds mu.
-func (s *shard) leave(place int) *value {
-	v := s.ring[place]
-	s.index.Load().remove(v.hash.Load(), v)
-	s.gone++
-	return v
+// freed returns a place that the shard does not use any more. Caller holds mu.
+func (s *shard) freed() (place uint32, ok bool) {
+	last := len(s.free) - 1
+	if last < 0 {
+		return 0, false
+	}
+	place, s.free = s.free[last], s.free[:last]
+	return place, true
 }
 
-func (s *shard) enter(v *value) { s.index.Load().add(v.hash.Load(), v) }
+// replace makes the record of a victim that of another key. Caller holds mu.
+func (s *shard) replace(place uint32, v *value, p *probe, b *birth) form {
+	x := s.index.Load()
+	x.remove(v.tag, place)
+	s.gone++
+	f := v.assign(p, b)
+	x.add(v.tag, place)
+	return f
+}
 
-// remove takes a victim out. Caller holds mu.
-func (s *shard) remove(place int) {
-	victim := s.ring[place]
-	s.index.Load().remove(victim.hash.Load(), victim)
-	last := len(s.ring) - 1
-	s.ring[place], s.ring[last] = s.ring[last], nil
+// remove takes a dead value out. Caller holds mu.
+func (s *shard) remove(seat int, v *value) {
+	place, last := s.ring[seat], len(s.ring)-1
+	s.index.Load().remove(v.tag, place)
+	s.ring[seat] = s.ring[last]
 	s.ring = s.ring[:last]
+	s.free = append(s.free, place)
 	s.gone++
 }
 
-// placeOf returns the seat of a value in the shard. It looks at all of them. Caller holds mu.
-func (s *shard) placeOf(v *value) int {
-	return slices.Index(s.ring, v)
+// seatOf returns the seat of a value in the ring. It looks at all of them. Caller holds mu.
+func (s *shard) seatOf(v *value, records *slab) int {
+	return slices.IndexFunc(s.ring, func(place uint32) bool { return records.at(place) == v })
 }
 
 // victim finds the seat of the value to evict and marks the value dead: generalized CLOCK (A. J. Smith, "Sequentiality and prefetching
@@ -78,17 +82,16 @@ func (s *shard) placeOf(v *value) int {
 // round at the latest, one that comes again within a round stays, however many others come once; unlike with SIEVE or
 // a small first queue, a newcomer has a whole round to show that it comes again. Values with calls in flight are never
 // taken, values with calls queued only if there are no others. Caller holds mu.
-func (s *shard) victim(now int64, useOf useFunc) (place int, ok bool) {
+func (s *shard) victim(records *slab, now int64, useOf useFunc) (seat int, v *value) {
 	for range maxHeat + 1 {
 		candidates := false
 		for range len(s.ring) {
-			place, v := s.next()
-			u := useOf(v, v.state.Load(), now)
+			seat, v := s.next(records)
+			state := v.state.Load()
+			u := useOf(v, state, now)
 			candidates = candidates || u < useQueued
-			if u == useIdle || u == useRecent && v.cool() {
-				if v.kill(useOf, now, useRecent) {
-					return place, true
-				}
+			if (u == useIdle || u == useRecent && v.cool()) && v.state.CompareAndSwap(state, stateDead) {
+				return seat, v
 			}
 		}
 		if !candidates {
@@ -96,30 +99,19 @@ func (s *shard) victim(now int64, useOf useFunc) (place int, ok bool) {
 		}
 	}
 	for range len(s.ring) {
-		if place, v := s.next(); v.kill(useOf, now, useQueued) {
-			return place, true
+		seat, v := s.next(records)
+		if state := v.state.Load(); useOf(v, state, now) <= useQueued && v.state.CompareAndSwap(state, stateDead) {
+			return seat, v
 		}
 	}
-	return 0, false
+	return 0, nil
 }
 
 // next moves the hand on.
-func (s *shard) next() (place int, v *value) {
+func (s *shard) next(records *slab) (seat int, v *value) {
 	if s.hand >= len(s.ring) {
 		s.hand = 0
 	}
 	s.hand++
-	return s.hand - 1, s.ring[s.hand-1]
-}
-
-// kill marks v dead if no more than worst is lost by it. Caller holds the shard's mu.
-func (v *value) kill(useOf useFunc, now int64, worst use) bool {
-	state := v.state.Load()
-	for state != stateDead && useOf(v, state, now) <= worst {
-		if v.state.CompareAndSwap(state, stateDead) {
-			return true
-		}
-		state = v.state.Load()
-	}
-	return false
+	return s.hand - 1, records.at(s.ring[s.hand-1])
 }

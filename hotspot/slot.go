@@ -63,6 +63,9 @@ func (s *Slot) Checks(resource *stat.Resource) []chain.Bound {
 	for _, b := range table.Applying(resource.RuleName, resource.Shared) {
 		values := next[b.Controller]
 		k := &check{Limiter: Limiter{values.controller}, slot: s, rule: b.Rule, table: values, definition: b.Controller}
+		if b.Rule.ParamIdx != nil {
+			k.position, k.indexed = *b.Rule.ParamIdx, true
+		}
 		k.err = chain.NewBlockError(chain.KindParam, resource.Name, b.Rule, chain.ErrParam, k)
 		if b.Rule.ClusterMode {
 			checks = append(checks, k.cluster().bound(b.Observed))
@@ -114,11 +117,13 @@ func (s *Slot) Status(resource *stat.Resource, now int64, k int) []Status {
 // check decides by one rule about the calls of one resource.
 type check struct {
 	Limiter
-	slot  *Slot
-	rule  Rule
-	table *paramTable
+	table    *paramTable
+	position int // of the argument, if indexed; what the rule says, beside what else a call reads
+	indexed  bool
+	err      *chain.BlockError
+	slot     *Slot
+	rule     Rule
 	*definition
-	err *chain.BlockError
 
 	lastAt atomic.Int64 // when last was noted
 	mu     sync.Mutex
@@ -127,8 +132,8 @@ type check struct {
 
 // Check decides about a call: every value of the argument must pass.
 func (k *check) Check(c *chain.Context) *chain.BlockError {
-	if k.rule.ParamIdx != nil && k.table.matched.Load() {
-		if key := keyAt(c, *k.rule.ParamIdx); key.class != classNone {
+	if k.indexed && k.table.matched.Load() {
+		if key := keyAt(c, k.position); key.class != classNone {
 			return k.decideKey(c, &key)
 		}
 	}
@@ -167,8 +172,8 @@ func (k *check) checkAll(c *chain.Context, arg chain.Arg) *chain.BlockError {
 
 // argument returns the call's argument that the rule is about.
 func (k *check) argument(c *chain.Context) (arg chain.Arg, ok bool) {
-	if k.rule.ParamIdx != nil {
-		arg, ok = c.Arg(*k.rule.ParamIdx)
+	if k.indexed {
+		arg, ok = c.Arg(k.position)
 	} else {
 		arg, ok = c.ArgNamed(k.rule.ParamKey)
 	}

@@ -157,6 +157,28 @@ func TestValuesInFlightStay(t *testing.T) {
 	}
 }
 
+// Waves of values in flight above the capacity use the records of the waves before.
+func TestRecordsAreUsedAgain(t *testing.T) {
+	t.Parallel()
+	rule := concurrency(1)
+	rule.ParamsMaxCapacity = 100
+	c := hotspot.New(rule)
+	var held []hotspot.Hold
+	for wave := range 20 {
+		for i := range 1000 {
+			h, _, _ := c.Reserve(0, key(wave*1000+i), 1)
+			held = append(held, h)
+		}
+		for _, h := range held {
+			c.Release(h)
+		}
+		held = held[:0]
+	}
+	if c.Len() != 100 || c.Records() != 1000 {
+		t.Errorf("%d values in %d records, want 100 in 1000", c.Len(), c.Records())
+	}
+}
+
 // Idle values go before values whose tokens are spent.
 func TestIdleValuesGoFirst(t *testing.T) {
 	t.Parallel()

@@ -43,6 +43,11 @@ func (v *value) noted(now, n int64) {
 	}
 }
 
+// firstStat is what noted makes of the word of a new value.
+func firstStat(now, n int64) uint64 {
+	return packStat(uint64(now/int64(time.Second))&secMask, 0, uint64(min(n, statMax)))
+}
+
 // unnoted takes back n passes noted at at.
 func (v *value) unnoted(at, n int64) {
 	sec := uint64(at/int64(time.Second)) & secMask
@@ -89,13 +94,13 @@ func (v *value) rate(now int64) float64 {
 // Top returns the k values with the highest QPS, highest first; values without a pass in the last second and without
 // calls in flight are left out. It is for tools: it looks at every value and holds each shard's lock for a moment.
 func (c *Controller) Top(now int64, k int) []ValueStats {
-	shards := c.table.shards.Load()
-	if shards == nil || k <= 0 {
+	if k <= 0 {
 		return nil
 	}
 	var top []ValueStats
-	for i := range *shards {
-		top = c.rankAll(top, &(*shards)[i], now, k)
+	shards := c.table.all()
+	for i := range shards {
+		top = c.rankAll(top, &shards[i], now, k)
 	}
 	return top
 }
@@ -103,8 +108,8 @@ func (c *Controller) Top(now int64, k int) []ValueStats {
 func (c *Controller) rankAll(top []ValueStats, s *shard, now int64, k int) []ValueStats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, v := range s.ring {
-		top = c.rank(top, v, now, k)
+	for _, place := range s.ring {
+		top = c.rank(top, c.table.slab.at(place), now, k)
 	}
 	return top
 }

@@ -7,15 +7,15 @@ import (
 
 // Special states of a value.
 const (
-	stateDead  = math.MinInt64     // evicted: look the value up again
+	stateDead  = math.MinInt64     // evicted, or not in use: look the value up again
 	stateFresh = math.MinInt64 + 1 // no call yet, or every one undone
 )
 
 // maxHeat bounds how often a value may be passed over by eviction after its last use.
 const maxHeat = 3
 
-// A value is what the table keeps of one hot value: 64 bytes, so the allocator aligns it to a cache line. A hit touches
-// this line and one of the index, nothing else; two values never share a line, however many cores use them.
+// A value is what the table keeps of one hot value: 64 bytes, a cache line. A hit touches this line and one of the index,
+// nothing else; two values never share a line, however many cores use them.
 //
 // A record is used again for another key when its value is evicted, so a table at its capacity allocates nothing for
 // new values. Callers find a record without a lock, so they may hold one that becomes another value's meanwhile. They
@@ -25,13 +25,14 @@ const maxHeat = 3
 // would be held for ever, have the form in their state.
 type value struct {
 	bits  [2]atomic.Uint64 // see probe
-	hash  atomic.Uint64    // its shard stays the same
 	more  atomic.Pointer[extra]
 	state atomic.Int64
 	since atomic.Int64  // bucket: time of the last refill in ms
 	stat  atomic.Uint64 // passes by second, see top.go
 	form  atomic.Uint32
 	heat  atomic.Uint32 // use since the clock hand came by
+	shard uint32        // its number; does not change
+	tag   uint32        // of its hash, as in the index; guarded by the shard's mu
 }
 
 // A form is the kind of a record's key and how often the record was used before.
@@ -83,40 +84,54 @@ func (v *value) cool() bool {
 // is says whether the record still is the value that it was when it had that form.
 func (v *value) is(f form) bool { return v.form.Load() == f }
 
-// assign makes the record that of a key, whose exception item's limit is own, or nil. The state becomes start, or the
-// form with no call in flight. Caller holds the shard's mu, and the record is new or dead.
-func (v *value) assign(p *probe, own *limit, start int64, burst bool) {
+// A birth is what a new value begins with: the state after its first call, which always passes.
+type birth struct {
+	own   *limit // the exception item's, or nil
+	state int64  // concurrency: without the form
+	since int64
+	stat  uint64
+	burst bool // it needs an extra, for its room
+	pins  bool // concurrency
+}
+
+// assign makes the record that of a key and returns its form. Caller holds the shard's mu, and the record is new or
+// dead. Each atomic store costs about 20 cycles, which is most of what a new value costs: it stores nothing twice.
+func (v *value) assign(p *probe, b *birth) form {
 	next := v.form.Load()&^(nextForm-1) + nextForm
 	v.form.Store(next) // of no class: matches nothing
-	v.hash.Store(p.hash)
+	v.tag = uint32(p.hash)
 	v.bits[0].Store(p.bits[0])
 	v.bits[1].Store(p.bits[1])
-	v.assignMore(p, own, burst)
-	v.since.Store(0)
-	v.stat.Store(0)
-	v.heat.Store(0)
+	v.assignMore(p, b)
+	v.since.Store(b.since)
+	v.stat.Store(b.stat)
+	if v.heat.Load() != 0 {
+		v.heat.Store(0)
+	}
 	next |= p.kind
-	if own != nil {
+	if b.own != nil {
 		next |= ownForm
 	}
 	v.form.Store(next)
-	if start == 0 {
-		start = flight(next)
+	state := b.state
+	if b.pins {
+		state += flight(next)
 	}
-	v.state.Store(start)
+	v.state.Store(state)
+	return next
 }
 
 // assignMore sets what the key needs beside bits, in the record's own extra if that can be.
-func (v *value) assignMore(p *probe, own *limit, burst bool) {
-	x := v.more.Load()
-	long := p.long()
+func (v *value) assignMore(p *probe, b *birth) {
+	old := v.more.Load()
+	x, long := old, p.long()
 	switch {
-	case own != nil || p.key.class == classOther:
-		x = &extra{obj: p.key.obj, limit: own}
+	case b.own != nil || p.key.class == classOther:
+		x = &extra{obj: p.key.obj, limit: b.own}
 	case x.fixed():
 		x = nil
 	}
-	if x == nil && (long || burst) {
+	if x == nil && (long || b.burst) {
 		x = &extra{}
 	}
 	if x != nil {
@@ -125,7 +140,9 @@ func (v *value) assignMore(p *probe, own *limit, burst bool) {
 			x.kept = uint8(copy(x.text[:], beginning(p.key.text)))
 		}
 	}
-	v.more.Store(x)
+	if x != old {
+		v.more.Store(x)
+	}
 }
 
 // key returns the value's key; of a long text it has the beginning only. Caller holds the shard's mu.

@@ -23,7 +23,6 @@ func (s *Slot) Set() *ruleset.Set[Rule, struct{}] { return s.set }
 // Checks returns a check for each rule that applies to the resource.
 func (s *Slot) Checks(resource *stat.Resource) []chain.Bound {
 	bounds := s.set.Table().Applying(resource.RuleName, resource.Shared)
-	resource.UsePermits(len(bounds) > 0)
 	checks := make([]chain.Bound, len(bounds))
 	for i, b := range bounds {
 		k := &check{rule: b.Rule, resource: resource, gate: resource.Permits()}
@@ -44,7 +43,6 @@ type check struct {
 // Check admits what keeps the permits in use within the count.
 func (k *check) Check(c *chain.Context) *chain.BlockError {
 	room := k.rule.Count - c.Count
-	c.Permits = k.gate
 	if c.Permitted(k.gate) {
 		if k.gate.Held(k.resource.Active)-c.Count <= room {
 			return nil

@@ -12,8 +12,9 @@
 // The cache lines that one admitted call writes, and who else writes them:
 //
 //	the caller's pooled record     nobody: a record belongs to one call, and pools are per core
-//	the bucket of each node        one core, once the node is inflated; before, whoever calls the resource. Lines:
-//	                               resource within its context, resource for its origin, inbound total
+//	the bucket of each node        one core, once the node is inflated; before, whoever calls the resource. One word at
+//	                               entry and one at exit, in each of these: resource within its context, resource for
+//	                               its origin, inbound total
 //	a Window's first line          every caller of the scope: one compare-and-swap per admission, none per refusal
 //	a Gate's line                  every caller of the scope, at entry and at exit
 //	a breaker's bucket             every caller of the resource, one addition at exit

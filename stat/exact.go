@@ -20,6 +20,17 @@ type words struct {
 	window *Window   // of the node's own shape
 	own    []*Window // of rules with a window of their own
 	gate   *Gate
+	sole   *Window // window, if it is the only word, else nil
+}
+
+// publish makes the words, nil for none, those of the scope. The caller holds mu.
+func (x *Exact) publish(next *words) {
+	if next != nil {
+		if next.sole = next.window; next.gate != nil || len(next.own) > 0 {
+			next.sole = nil
+		}
+	}
+	x.words.Store(next)
 }
 
 // Window returns the window of the scope's shape. When it is made, seed gives the passes of each bucket that the
@@ -34,7 +45,7 @@ func (x *Exact) Window(shape *Shape, now int64, seed func(add func(start, pass i
 	if next.window == nil {
 		next.window = NewWindow(shape.length, shape.count, now)
 		seed(next.window.seed)
-		x.words.Store(next)
+		x.publish(next)
 	}
 	return next.window
 }
@@ -62,7 +73,7 @@ func (x *Exact) OwnWindow(length, count, now int64) *Window {
 	if own == nil {
 		own = NewWindow(length, count, now)
 		next.own = append(slices.Clip(next.own), own)
-		x.words.Store(next)
+		x.publish(next)
 	}
 	return own
 }
@@ -90,7 +101,7 @@ func (x *Exact) Gate() *Gate {
 		}
 		x.gate.settling.Store(true)
 		next.gate = x.gate
-		x.words.Store(next)
+		x.publish(next)
 	}
 	return next.gate
 }
@@ -131,7 +142,7 @@ func (x *Exact) Keep(need Need) {
 	if next.window == nil && next.gate == nil && len(next.own) == 0 {
 		next = nil
 	}
-	x.words.Store(next)
+	x.publish(next)
 }
 
 // dropWindow forgets the window of the scope's shape, which has changed.
@@ -141,12 +152,20 @@ func (x *Exact) dropWindow() {
 	if x.words.Load() != nil {
 		next := x.copy()
 		next.window = nil
-		x.words.Store(next)
+		x.publish(next)
 	}
 }
 
 // Any says whether any word exists.
 func (x *Exact) Any() bool { return x.words.Load() != nil }
+
+// Sole returns the window of the scope's shape if it is the only word, as under rules of the usual kinds, else nil.
+func (x *Exact) Sole() *Window {
+	if w := x.words.Load(); w != nil {
+		return w.sole
+	}
+	return nil
+}
 
 // Each calls f with each window and whether it is the one of the scope's shape.
 func (x *Exact) Each(f func(w *Window, shaped bool)) {

@@ -35,8 +35,7 @@ func (n *Node) Lines() Lines {
 			l.add(&b.pass, b.pass.Load())
 			l.add(&b.block, b.block.Load())
 			l.add(&b.exception, b.exception.Load())
-			l.add(&b.success, b.success.Load())
-			l.add(&b.rt, b.rt.Load())
+			l.add(&b.done, int64(b.done.Load()))
 			l.add(&b.occupied, b.occupied.Load())
 			l.add(&b.minRT, b.minRT.Load())
 		}

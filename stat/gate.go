@@ -8,9 +8,13 @@ import (
 
 // Gate counts permits held by calls in flight, exactly. Calls that entered before anybody asked for the gate
 // hold no permit; until they have gone the gate is settling and counts them by its scope's calls in flight.
+//
+// A call of a settled gate that will never settle again writes it once at entry and once at exit. Otherwise the gate
+// also has to know which calls in flight hold permits, which costs two more locked additions per call.
 type Gate struct {
 	held     atomic.Int64 // permits
 	settling atomic.Bool
+	lasting  bool // every call takes permits as long as the gate lives: once settled, it stays so
 
 	mu    sync.Mutex   // held while settling
 	calls atomic.Int64 // calls that hold permits and that the scope counts as in flight
@@ -22,14 +26,12 @@ type Gate struct {
 // Permit is what a call holds.
 type Permit struct {
 	n       int64
-	pending bool
+	pending bool // the gate waits for Arrived
+	counted bool // among the gate's calls
 }
 
-// NewPermit makes a permit of its parts.
-func NewPermit(n int64, pending bool) Permit { return Permit{n: n, pending: pending} }
-
-// Parts returns the permits held and whether the scope does not yet count the call as in flight.
-func (p Permit) Parts() (n int64, pending bool) { return p.n, p.pending }
+// Pending says whether the gate is to be told when its scope counts the call as in flight.
+func (p Permit) Pending() bool { return p.pending }
 
 // Acquire takes n permits if at most room are held. active returns the scope's calls in flight.
 func (g *Gate) Acquire(n, room int64, active func() int64) (Permit, bool) {
@@ -37,18 +39,18 @@ func (g *Gate) Acquire(n, room int64, active func() int64) (Permit, bool) {
 	if g.settling.Load() {
 		return g.acquireSettling(n, room, active)
 	}
-	return g.take(n, room)
+	return Permit{n: n, pending: !g.lasting}, g.take(n, room)
 }
 
 // take adds n if at most room are held.
-func (g *Gate) take(n, room int64) (Permit, bool) {
+func (g *Gate) take(n, room int64) bool {
 	for {
 		held := g.held.Load()
 		if held > room {
-			return Permit{}, false
+			return false
 		}
 		if g.held.CompareAndSwap(held, saturatingAdd(held, n)) {
-			return Permit{n: n, pending: true}, true
+			return true
 		}
 	}
 }
@@ -60,7 +62,7 @@ func (g *Gate) acquireSettling(n, room int64, active func() int64) (Permit, bool
 	if before == 0 {
 		g.settling.Store(false)
 	}
-	return g.take(n, room-before) // others may be past the settling already
+	return Permit{n: n, pending: true}, g.take(n, room-before) // others may be past the settling already
 }
 
 // without returns how many calls in flight hold no permit, or more. A call that arrives while it counts is counted
@@ -79,14 +81,14 @@ func (g *Gate) without(active func() int64) int64 {
 // Arrived notes that the scope counts the call as in flight now.
 func (g *Gate) Arrived(p *Permit) {
 	if p.pending {
-		p.pending = false
+		p.pending, p.counted = false, true
 		g.calls.Add(1)
 	}
 }
 
 // Release gives the permits back. The scope must count the call as in flight until after.
 func (g *Gate) Release(p Permit) {
-	if !p.pending {
+	if p.counted {
 		g.calls.Add(-1)
 		if g.settling.Load() {
 			g.left.Add(1) // before the scope stops counting the call

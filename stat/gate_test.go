@@ -84,8 +84,7 @@ func TestGatePermits(t *testing.T) {
 		t.Errorf("%d held, want 15", got)
 	}
 	for _, p := range []stat.Permit{b, c, a} {
-		n, pending := p.Parts()
-		g.Release(stat.NewPermit(n, pending))
+		g.Release(p)
 	}
 	if got := g.Held(scope.active); got != 0 {
 		t.Errorf("%d held at the end", got)

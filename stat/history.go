@@ -16,9 +16,10 @@ func (t *tally) add(o tally) {
 
 func (t *tally) addBucket(b *bucket) {
 	occupied := b.occupied.Load()
+	success, rt := b.completed()
 	t.add(tally{
 		pass: b.pass.Load() + occupied, block: b.block.Load(), exception: b.exception.Load(),
-		success: b.success.Load(), rt: b.rt.Load(), occupied: occupied,
+		success: success, rt: rt, occupied: occupied,
 	})
 }
 

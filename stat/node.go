@@ -10,8 +10,8 @@ import (
 
 // Node counts the calls of one scope. Make it with NewNode; all methods are safe for concurrent use.
 //
-// What a call writes: pass and, at exit, success and rt, in the cache line of one bucket. As long as nobody else
-// writes it that is three uncontended atomic adds. When callers on several
+// What a call writes: pass and, at exit, done, in the cache line of one bucket. As long as nobody else
+// writes it that is two uncontended atomic adds. When callers on several
 // cores meet (a failed compare-and-swap on pass), the node is inflated: every core's entries get a ring of
 // their own, chosen by the pooled entry, which tends to stay on its core. An idle node keeps one ring.
 type Node struct {
@@ -67,6 +67,9 @@ func NewNode(scope *Scope) *Node {
 	return n
 }
 
+// Spread says whether callers are spread over several rings, so that their hints matter.
+func (n *Node) Spread() bool { return n.more.Load() != nil }
+
 // meetings is how often callers must meet on a node before it is inflated.
 const meetings = 8
 
@@ -114,17 +117,19 @@ func (n *Node) Complete(hint uint32, now, count, rt int64, failed bool) {
 	if b == nil || uint64(now-b.start.Load()) >= uint64(r.base) {
 		b = n.roll(r, now)
 	}
-	b.rt.Add(rt)
 	if rt < b.minRT.Load() {
 		b.lowerMin(rt)
 	}
 	if failed {
 		b.exception.Add(count)
 	}
-	if count != 1 {
-		r.extra.Add(1 - count) // before success: see activeLocked
+	if count != 1 || uint64(rt) >= quickRT {
+		n.completeWide(r, b, count, rt)
+		return
 	}
-	b.success.Add(count)
+	if b.done.Add(uint64(rt)<<doneBits|1)&halfDone != 0 {
+		n.spill(b)
+	}
 }
 
 // Borrow counts a call that was admitted into the later bucket that holds time at.
@@ -195,10 +200,8 @@ func (n *Node) roll(r *ring, now int64) *bucket {
 // Counts are swapped out one by one, so a straggler's add is counted in the old bucket or the next, never lost.
 func (n *Node) fold(b *bucket) {
 	start := b.start.Load()
-	t := tally{
-		pass: b.pass.Swap(0), block: b.block.Swap(0), exception: b.exception.Swap(0),
-		success: b.success.Swap(0), rt: b.rt.Swap(0), occupied: b.occupied.Swap(0),
-	}
+	t := tally{pass: b.pass.Swap(0), block: b.block.Swap(0), exception: b.exception.Swap(0), occupied: b.occupied.Swap(0)}
+	t.success, t.rt = b.takeCompleted()
 	n.settled += t.pass - t.success
 	t.pass += t.occupied
 	if start == never || t == (tally{}) {
@@ -234,6 +237,9 @@ func (n *Node) Exact() *Exact { return &n.exact }
 
 // Window returns the exact count of the node's admissions.
 func (n *Node) Window(now int64) *Window {
+	if w := n.exact.open(); w != nil {
+		return w
+	}
 	return n.exact.Window(n.scope.Shape(), now, func(add func(start, pass int64)) { n.eachPass(now, add) })
 }
 
@@ -278,7 +284,8 @@ func (n *Node) activeLocked() int64 {
 	sum := n.settled
 	n.eachRing(func(r *ring) {
 		for i := range r.buckets {
-			sum -= r.buckets[i].success.Load()
+			success, _ := r.buckets[i].completed()
+			sum -= success
 		}
 	})
 	n.eachRing(func(r *ring) { sum -= r.extra.Load() })

@@ -35,8 +35,9 @@ func (r *ring) recent(start, length int64, sum *Recent) (success int64) {
 		if at := b.start.Load(); at < start || at >= start+length {
 			continue
 		}
-		success += b.success.Load()
-		sum.RT += b.rt.Load()
+		units, rt := b.completed()
+		success += units
+		sum.RT += rt
 		sum.MinRT = min(sum.MinRT, b.minRT.Load())
 	}
 	sum.Success += success

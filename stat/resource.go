@@ -12,19 +12,19 @@ import (
 // Resource is the sum of a resource's nodes over all contexts, with a node for each origin.
 // Make it with InitResource; all methods are safe for concurrent use.
 type Resource struct {
-	Name     string
+	Name    string
+	exact   Exact
+	common  atomic.Pointer[ContextNode] // of the default entrance
+	permits atomic.Pointer[Gate]        // of isolation rules; nil: none ever applied
+
 	RuleName string // name under which rules are looked up: Name, but for a resource that stands for many
 	Shared   bool   // it stands for many names, to which rules apply by pattern only
 	Type     uint8  // classification given by the first call
 
-	tree      *Tree
 	forgotten bool // taken out of the tree; guarded by the tree's edges
-	exact     Exact
-	common    atomic.Pointer[ContextNode]                   // of the default entrance
+	tree      *Tree
 	contexts  atomic.Pointer[nametable.Table[*ContextNode]] // of the others
 	origins   atomic.Pointer[nametable.Table[*Node]]
-	permits   atomic.Pointer[Gate] // of isolation rules
-	limited   atomic.Bool          // isolation rules apply
 	observed  atomic.Int64
 	moved     sync.Mutex // held to make the common node
 	attached  sync.Map   // what rule kinds keep with the resource, by their slot
@@ -58,25 +58,20 @@ func (r *Resource) Exact() *Exact { return &r.exact }
 // Scope returns the settings of the resource's nodes.
 func (r *Resource) Scope() *Scope { return r.tree.scope }
 
-// Permits returns the gate of isolation rules, which counts what calls acquire.
+// Permits returns the gate of isolation rules, which counts what calls acquire. From then on every call of the resource
+// takes permits, also when its rules are gone: so the gate is right at once when rules come back.
 func (r *Resource) Permits() *Gate {
 	if g := r.permits.Load(); g != nil {
 		return g
 	}
-	g := &Gate{}
+	g := &Gate{lasting: true}
 	g.settling.Store(true)
 	r.permits.CompareAndSwap(nil, g)
 	return r.permits.Load()
 }
 
-// UsePermits says whether isolation rules apply. After a time without, the gate settles anew.
-func (r *Resource) UsePermits(use bool) {
-	if !use {
-		r.limited.Store(false)
-	} else if !r.limited.Swap(true) {
-		r.Permits().settling.Store(true)
-	}
-}
+// OpenPermits returns the gate of isolation rules, nil if none ever applied.
+func (r *Resource) OpenPermits() *Gate { return r.permits.Load() }
 
 // Observe counts a call that a rule in observe mode would have refused.
 func (r *Resource) Observe() { r.observed.Add(1) }

@@ -3,18 +3,18 @@ package stat
 import "sync/atomic"
 
 // bucket counts one slice of time. Eight words are one cache line, so that a call on a ring writes one
-// line at entry and, within the same bucket, the same line at exit: one word at entry, two at exit. Calls in flight
-// are not counted but derived, see ring.extra: two locked additions per call less, each of which costs as much
-// as twenty ordinary instructions.
+// line at entry and, within the same bucket, the same line at exit: one word each. A locked addition costs as much as
+// twenty ordinary instructions, so calls in flight are not counted but derived, see ring.extra, and completions share
+// a word with their response times, see done.
 type bucket struct {
 	start     atomic.Int64 // ns; published after the counters are cleared
 	pass      atomic.Int64
 	block     atomic.Int64
 	exception atomic.Int64
-	success   atomic.Int64
-	rt        atomic.Int64 // ns, one per completed call
-	occupied  atomic.Int64 // passes of calls that wait for a later bucket
-	minRT     atomic.Int64 // ns
+	done      atomic.Uint64        // completions; see done.go
+	wide      atomic.Pointer[wide] // completions beyond what done holds; nil: none so far
+	occupied  atomic.Int64         // passes of calls that wait for a later bucket
+	minRT     atomic.Int64         // ns
 }
 
 // ring is the set of buckets that one stripe of a node writes.

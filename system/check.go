@@ -61,6 +61,9 @@ type check struct {
 	slot   *Slot
 	limits *limits
 	errs   [len(typeNames)]*chain.BlockError
+
+	room     int64 // the largest total that lets one more unit in, for a rate of at least one
+	interval int64 // of the window that room is for, ns; 0: the rate is less
 }
 
 const (
@@ -75,6 +78,9 @@ var typeNames = [...]string{"qps", "thread", "rt", "load", "cpu"}
 
 func newCheck(s *Slot, l *limits, resource string) *check {
 	k := &check{slot: s, limits: l}
+	if shape := s.inbound.Shape(); l.qpsSet && l.qps >= 1 {
+		k.room, k.interval = chain.Room(l.qps, 1, shape.Seconds()), int64(shape.Interval())
+	}
 	for i, name := range typeNames {
 		err := chain.NewBlockError(chain.KindSystem, resource, l.effective, chain.ErrSystem, explainer{k, i})
 		err.Type = name
@@ -115,6 +121,9 @@ func (k *check) Check(c *chain.Context) *chain.BlockError {
 // may have counted it already.
 func (k *check) admitsRate(c *chain.Context) bool {
 	w := k.slot.inbound.Window(c.Now)
+	if c.Count == 1 && w.Interval() == k.interval && !c.Counted(w) { // almost all calls
+		return c.ReserveWindow(w, k.room)
+	}
 	limit, seconds := k.limits.qps, float64(w.Interval())/1e9
 	if c.Counted(w) && (limit >= 1 || limit == 0) {
 		return w.Total(c.Now)-c.Count <= chain.Room(limit, c.Count, seconds)

@@ -21,7 +21,7 @@ type Figure struct {
 
 // All returns every figure. The names are distinct.
 func All() []Figure {
-	return []Figure{
+	return append(tokenFigures(), []Figure{
 		{Name: "memory/touched-resource", Unit: "B", Measure: func() (float64, error) { return Touched(resources) }},
 		{Name: "memory/idle-resource", Unit: "B", Measure: func() (float64, error) { return Idle(resources) }},
 		{Name: "memory/busy-resource", Unit: "B", Measure: func() (float64, error) { return Busy(resources, 2) }},
@@ -33,7 +33,7 @@ func All() []Figure {
 		{Name: "rules/load-100k", Unit: "s", Measure: func() (float64, error) { return LoadRules(100_000) }},
 		{Name: "rules/update-10k-p99.9", Unit: "ms", Measure: func() (float64, error) { return UpdateLatency(10_000, 2*time.Second) }},
 		{Name: "idle/cpu-10k-resources", Unit: "%", Measure: func() (float64, error) { return IdleCPU(resources) }},
-	}
+	}...)
 }
 
 // Find returns the figure of that name.

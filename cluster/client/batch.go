@@ -96,7 +96,7 @@ func (b *batch) grant(units int, r *wire.Response, woken *queue) {
 	res := result(r)
 	for i := units - 1; i >= 0 && b.left > 0; i-- {
 		if res.Remaining = r.Remaining; r.Remaining >= 0 {
-			res.Remaining += int32(i)
+			res.Remaining = wire.Clamp(int64(r.Remaining) + int64(i))
 		}
 		b.give(res, woken)
 	}

@@ -2,6 +2,7 @@ package client_test
 
 import (
 	"context"
+	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -254,4 +255,34 @@ func TestCoalescingUnderLoad(t *testing.T) {
 		t.Errorf("%d granted of %d", n, limit)
 	}
 	t.Logf("%d calls by %d requests", callers*rounds, s.Counters.Requests)
+}
+
+// A peer that reads nothing holds up the writer, so that a batch cannot even be sent.
+func TestCoalescedCallsOnStuckConnectionTimeOut(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := &fake{}
+		c := ready(t, f, client.WithCoalescing(0), client.WithMaxTimeouts(0))
+		defer f.freeze()()
+		for range 3 {
+			start := time.Now()
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			wantStatus(t, c.RequestToken(ctx, 101, 1, false), chain.TokenFail, client.ErrTimeout)
+			cancel()
+			if took := time.Since(start); took < 20*time.Millisecond || took > 21*time.Millisecond {
+				t.Errorf("took %v", took)
+			}
+		}
+	})
+}
+
+func TestCoalescedRemainingStaysWithinBounds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := &fake{flow: func(p *peer, r *wire.Request) { p.answer(r, chain.TokenOK, math.MaxInt32) }}
+		ok, _, remaining := together(t, ready(t, f, client.WithCoalescing(0)), 64)
+		if ok != 64 || slices.Min(remaining) != math.MaxInt32 {
+			t.Errorf("%d granted, remaining %v", ok, remaining)
+		}
+	})
 }

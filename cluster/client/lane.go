@@ -78,6 +78,7 @@ func (cn *conn) join(w *waiter, flow int64) error {
 		n.open, b.deadline, b.closes = b, now+cn.client.timeout.Load(), now+int64(cn.client.window)
 		if n.flying == 0 {
 			cn.lanes.send(n)
+			cn.alarm(b.deadline, now) // the writer may be held up
 		} else {
 			cn.alarm(b.closes, now)
 		}

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"time"
@@ -13,13 +14,26 @@ import (
 // returns what follows them.
 func (c *conn) flows(b *batch, in []byte) (rest []byte, n int) {
 	for len(b.out) <= flushAt {
-		xid, id, count, prioritized, ok := wire.CutFlow(in)
-		if !ok {
+		room := min((flushAt-len(b.out))/wire.TokenFrame+1, len(b.flows))
+		k := 0
+		for ; k < room; k++ {
+			xid, id, count, prioritized, ok := wire.CutFlow(in)
+			if !ok {
+				break
+			}
+			in = in[wire.FlowFrame:]
+			r := &b.flows[k]
+			r.Ref, r.ID, r.Count, r.Prioritized = xid, id, count, prioritized
+		}
+		if k == 0 {
 			break
 		}
-		in = in[wire.FlowFrame:]
-		n++
-		b.token(xid, wire.TypeFlow, c.s.service.Flow(b.now, c.ns, id, count, prioritized))
+		c.s.service.Flows(b.now, c.ns, b.flows[:k])
+		for i := range k {
+			r := &b.flows[i]
+			b.token(r.Ref, wire.TypeFlow, r.Status, r.Remaining, r.Wait)
+		}
+		n += k
 	}
 	return in, n
 }
@@ -33,7 +47,8 @@ func (c *conn) answer(b *batch, payload []byte) {
 	}
 	switch req.Type {
 	case wire.TypeFlow, wire.TypeParam:
-		b.token(req.XID, req.Type, c.decide(b, req))
+		r := c.decide(b, req)
+		b.token(req.XID, req.Type, r.Status, r.Remaining, r.Wait)
 	case wire.TypePing:
 		c.ping(b, req)
 	default:
@@ -57,13 +72,13 @@ func (c *conn) decide(b *batch, req *wire.Request) chain.TokenResult {
 }
 
 // token appends the answer to a request for tokens, and counts it.
-func (b *batch) token(xid int32, t wire.Type, r chain.TokenResult) {
-	b.answers[statusIndex(r.Status)]++
-	var wait int32
-	if r.Wait > 0 {
-		wait = wire.Clamp(int64((r.Wait + time.Millisecond - 1) / time.Millisecond))
+func (b *batch) token(xid int32, t wire.Type, status chain.TokenStatus, remaining int32, wait time.Duration) {
+	b.answers[statusIndex(status)]++
+	var ms int32
+	if wait > 0 {
+		ms = wire.Clamp(int64((wait + time.Millisecond - 1) / time.Millisecond))
 	}
-	b.out = wire.AppendToken(b.out, xid, t, r.Status, r.Remaining, wait)
+	b.out = wire.AppendToken(b.out, xid, t, status, remaining, ms)
 }
 
 // reply appends the response.
@@ -87,7 +102,7 @@ func (c *conn) ping(b *batch, req *wire.Request) {
 	switch {
 	case !c.proven:
 		b.unproven++
-	case len(req.Namespace) > 0:
+	case len(bytes.TrimSpace(req.Namespace)) > 0:
 		if c.ns != string(req.Namespace) {
 			c.ns = string(req.Namespace)
 		}

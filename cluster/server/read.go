@@ -1,6 +1,9 @@
 package server
 
-import "github.com/tidegate-go/tidegate/cluster/wire"
+import (
+	"github.com/tidegate-go/tidegate/cluster/token"
+	"github.com/tidegate-go/tidegate/cluster/wire"
+)
 
 // A batch is what a connection needs while it has something to do: what it has read, and what it answers.
 type batch struct {
@@ -11,6 +14,7 @@ type batch struct {
 	out    []byte
 	req    wire.Request
 	resp   wire.Response
+	flows  [64]token.FlowRequest // as many as are decided together
 
 	answers  [statuses]uint32
 	pings    uint32

@@ -25,10 +25,12 @@ func TestAllocNothing(t *testing.T) { // counts allocations, so alone
 		one, some := []wire.Value{text("user-1")}, []wire.Value{wire.IntValue(1), text("x"), wire.DoubleValue(2)}
 		args := []chain.Arg{chain.String("", "user-1"), chain.Int("", 5)}
 		ctx := context.Background()
+		together := [4]token.FlowRequest{{ID: 1, Count: 1}, {ID: 1, Count: 1}, {ID: 2, Count: 1}, {ID: 99, Count: 1}}
 		var at int64
 		for name, f := range map[string]func(){
 			"flow":            func() { b.flow(1, 1) },
 			"flow, several":   func() { b.flow(1, 3) },
+			"flows":           func() { b.Flows(b.Now(), "appA", together[:]) },
 			"flow, refused":   func() { b.flow(2, 1) },
 			"flow of clients": func() { b.flow(3, 1) },
 			"flow, no rule":   func() { b.flow(99, 1) },

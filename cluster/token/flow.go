@@ -11,7 +11,7 @@ import (
 	"github.com/tidegate-go/tidegate/stat"
 )
 
-// A hotFlow is what a decision reads of a flow rule: 56 bytes, which with the id fill a slot of the index.
+// A hotFlow is what a decision reads of a flow rule: 56 bytes, which with the id are a cache line in the index.
 type hotFlow struct {
 	space   *space
 	window  *stat.Window // nil with compat

@@ -105,15 +105,21 @@ func (s *Service) Flow(now int64, ns string, id int64, n int32, prioritized bool
 	if f == nil {
 		return s.unknown(conflict)
 	}
-	if !f.space.admit(now) {
+	if !f.space.admit(now, 1) {
 		f.cold.limited.Add(1)
 		return chain.TokenResult{Status: chain.TokenTooManyRequest}
 	}
+	return s.decide(f, now, ns, id, n, prioritized)
+}
+
+// decide decides an admitted request by the rule, or the one that takes over from it.
+func (s *Service) decide(f *hotFlow, now int64, ns string, id int64, n int32, prioritized bool) chain.TokenResult {
 	for {
 		if r, ok := f.decide(s, now, int64(n), prioritized); ok {
 			return r
 		}
 		runtime.Gosched() // a load is giving the rule another window, and about to publish it
+		var conflict bool
 		if f, conflict = s.table.Load().flows.find(ns, id); f == nil {
 			return s.unknown(conflict)
 		}
@@ -136,7 +142,7 @@ func (s *Service) Param(now int64, ns string, id int64, n int32, values []wire.V
 	if found == nil {
 		return s.unknown(conflict)
 	}
-	if p := *found; !p.space.admit(now) {
+	if p := *found; !p.space.admit(now, 1) {
 		p.limited.Add(1)
 		return chain.TokenResult{Status: chain.TokenTooManyRequest}
 	}

@@ -32,13 +32,13 @@ type space struct {
 
 const unlimited = math.MaxInt64
 
-// admit counts a request against the namespace's limit. The limit is Sentinel's: a sliding second of ten buckets.
-func (sp *space) admit(now int64) bool {
+// admit counts n requests against the namespace's limit, if there is room for all. The limit is Sentinel's: a sliding second of ten buckets.
+func (sp *space) admit(now, n int64) bool {
 	most := sp.most.Load()
 	if most == unlimited {
 		return true
 	}
-	_, ok := sp.limiter.Take(now, 1, most)
+	_, ok := sp.limiter.Take(now, n, most)
 	return ok
 }
 

@@ -12,17 +12,23 @@ type table struct {
 	params index[*paramRule]
 }
 
-// An index finds rules by flow id: open addressing with linear probing, half full at most. What a decision reads of a
-// flow rule is in the slot, which fills a cache line: with many rules what costs is the lines that a decision touches,
-// and these are two, the slot's and the window's.
+// An index finds rules by flow id. What a decision reads of the rules is side by side, in the order of the ids, and
+// found through small places (open addressing with linear probing, half full at most): with many rules what costs is the
+// memory that decisions touch, and neighbours in use share it.
 type index[R any] struct {
-	slots  []slot[R]
+	places []place
 	shift  uint
+	rules  []entry[R]
 	shared map[int64][]owned[R] // of ids that several namespaces have
 }
 
-type slot[R any] struct {
-	id   int64 // 0: empty; below 0: of an id that several namespaces have
+type place struct {
+	low uint32 // half of the id
+	at  uint32 // number of the entry plus 1; 0: none
+}
+
+type entry[R any] struct {
+	id   int64
 	rule R
 }
 
@@ -31,58 +37,104 @@ type owned[R any] struct {
 	rule R
 }
 
-// newIndex makes an index of the rules. If last is set a later rule replaces an earlier one of the same id.
+// newIndex makes an index of the rules, which it sorts. If last is set a later rule replaces an earlier one of the same
+// id.
 func newIndex[R any](rules []R, key func(*R) (ns string, id int64), last bool) index[R] {
 	if len(rules) == 0 {
 		return index[R]{}
 	}
-	width := uint(bits.Len(uint(2*len(rules) - 1)))
-	x := index[R]{slots: make([]slot[R], 1<<width), shift: 64 - width}
-	for i := range rules {
-		rule := &rules[i]
-		ns, id := key(rule)
-		s := x.slot(id)
-		if s.id == 0 || last {
-			s.id, s.rule = id, *rule
-			continue
+	idOf := func(r *R) int64 { _, id := key(r); return id }
+	slices.SortStableFunc(rules, func(a, b R) int { return cmp.Compare(idOf(&a), idOf(&b)) })
+	width := uint(bits.Len(uint(max(near, 2*len(rules)) - 1)))
+	x := index[R]{places: make([]place, 1<<width), shift: 64 - width, rules: make([]entry[R], 0, len(rules))}
+	for len(rules) > 0 {
+		id, n := idOf(&rules[0]), 1
+		for n < len(rules) && idOf(&rules[n]) == id {
+			n++
 		}
-		if x.shared == nil {
-			x.shared = map[int64][]owned[R]{}
+		if n == 1 || last {
+			x.add(id, entry[R]{id, rules[n-1]})
+		} else {
+			x.share(id, rules[:n], key)
 		}
-		if s.id > 0 {
-			first, _ := key(&s.rule)
-			s.id = -id
-			x.shared[id] = []owned[R]{{first, s.rule}}
-		}
-		x.shared[id] = append(x.shared[id], owned[R]{ns, *rule})
+		rules = rules[n:]
 	}
 	return x
 }
 
-// slot returns the slot of an id, or the empty one where it belongs. There must be slots.
-func (x *index[R]) slot(id int64) *slot[R] {
-	// Fibonacci hashing (Knuth, TAOCP 6.4) of all but the lowest bits, so that neighbouring ids are neighbours.
-	const golden, near = 0x9E3779B97F4A7C15, 16
-	mask := len(x.slots) - 1
-	for i := int(uint64(id/near)*golden>>x.shift) ^ int(id%near); ; i++ {
-		if s := &x.slots[i&mask]; s.id == id || s.id == 0 || s.id == -id {
-			return s
-		}
+// near is how many neighbouring ids have neighbouring places: those that fill two cache lines.
+const near = 16
+
+// home returns the first place to look for an id.
+func (x *index[R]) home(id int64) int {
+	const golden = 0x9E3779B97F4A7C15 // Fibonacci hashing (Knuth, TAOCP 6.4)
+	return int(uint64(id/near)*golden>>x.shift)&^(near-1) | int(id%near)
+}
+
+func (x *index[R]) add(id int64, e entry[R]) {
+	x.rules = append(x.rules, e)
+	i, mask := x.home(id), len(x.places)-1
+	for x.places[i&mask].at != 0 {
+		i++
 	}
+	x.places[i&mask] = place{uint32(id), uint32(len(x.rules))}
+}
+
+// share adds an id that several namespaces have.
+func (x *index[R]) share(id int64, rules []R, key func(*R) (ns string, id int64)) {
+	if x.shared == nil {
+		x.shared = map[int64][]owned[R]{}
+	}
+	for i := range rules {
+		ns, _ := key(&rules[i])
+		x.shared[id] = append(x.shared[id], owned[R]{ns, rules[i]})
+	}
+	x.add(id, entry[R]{id: -id})
+}
+
+// guess returns where the rule of an id is likely to be, for check; 0 if that is not known at once.
+func (x *index[R]) guess(id int64) (at uint32) {
+	if len(x.places) == 0 {
+		return 0
+	}
+	if p := x.places[x.home(id)&(len(x.places)-1)]; p.low == uint32(id) {
+		return p.at
+	}
+	return 0
+}
+
+// check returns the rule that was guessed, nil if it is not that of the id.
+func (x *index[R]) check(at uint32, id int64) *R {
+	if at == 0 || x.rules[at-1].id != id {
+		return nil
+	}
+	return &x.rules[at-1].rule
 }
 
 // find returns the rule of that id: the namespace's own, else the only one; conflict says that there are several.
 func (x *index[R]) find(ns string, id int64) (rule *R, conflict bool) {
-	if len(x.slots) == 0 {
+	if len(x.places) == 0 {
 		return nil, false
 	}
-	s := x.slot(id)
-	switch s.id {
-	case id:
-		return &s.rule, false
-	case 0:
-		return nil, false
+	mask := len(x.places) - 1
+	for i := x.home(id); ; i++ {
+		p := x.places[i&mask]
+		if p.at == 0 {
+			return nil, false
+		}
+		if p.low != uint32(id) {
+			continue
+		}
+		switch e := &x.rules[p.at-1]; e.id {
+		case id:
+			return &e.rule, false
+		case -id:
+			return x.findShared(ns, id)
+		}
 	}
+}
+
+func (x *index[R]) findShared(ns string, id int64) (rule *R, conflict bool) {
 	list := x.shared[id]
 	for i := range list {
 		if list[i].ns == ns {

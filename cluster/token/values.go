@@ -154,10 +154,10 @@ func (t *valueTable) record(s *valueShard, key valueKey, hash uint64, bucket uin
 	}
 	var place int
 	if t.claim(s) {
-		place = s.extend(recordSize(t.buckets), t.keyer)
+		place = s.extend(recordSize(t.buckets))
 	} else {
 		place = s.victim(bucket, t.buckets)
-		s.forget(place, t.keyer.hash(s.record(place).key()))
+		s.forget(place)
 		s.gone++
 	}
 	r := s.record(place)

@@ -23,7 +23,10 @@ func CutFlow(buf []byte) (xid int32, flowID int64, count int32, prioritized, ok 
 	return int32(head >> 16), int64(binary.BigEndian.Uint64(buf[7:])), int32(binary.BigEndian.Uint32(buf[15:])), buf[19] != 0, true
 }
 
-// AppendToken is [AppendResponse] for an answer to a flow or param request, the one message that counts: 16 bytes.
+// TokenFrame is the length of a frame with an answer to a flow or param request, in bytes.
+const TokenFrame = lengthSize + statusSize + 8
+
+// AppendToken is [AppendResponse] for an answer to a flow or param request, the one message that counts.
 func AppendToken(dst []byte, xid int32, t Type, status chain.TokenStatus, remaining, waitMs int32) []byte {
 	const length = uint64(statusSize+8) << 48
 	dst = binary.BigEndian.AppendUint64(dst, length|uint64(uint32(xid))<<16|uint64(t)<<8|uint64(uint8(status)))

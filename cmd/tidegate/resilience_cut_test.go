@@ -13,11 +13,10 @@ import (
 
 // A network that swallows everything in both directions, new connections included, and later does not.
 func TestServerCutOff(t *testing.T) {
-	t.Parallel()
-	p := serveFleet(t, loopback())
+	p := serveFleet(t, loopback(t))
 	line := newLine(t, p.addr)
 	f := newFleet(t, line.addr)
-	f.suffer(4*time.Second, fault{func() { line.cut.Store(true) }, func() time.Time { line.cut.Store(false); return time.Now() }}).judge()
+	f.suffer(3*time.Second, fault{func() { line.cut.Store(true) }, func() time.Time { line.cut.Store(false); return time.Now() }}).judge()
 }
 
 // line hands connections on to a server until it is cut: then it goes on reading and forgets what it reads.
@@ -28,7 +27,7 @@ type line struct {
 
 func newLine(t *testing.T, to string) *line {
 	t.Helper()
-	ln, err := net.Listen("tcp", loopback())
+	ln, err := net.Listen("tcp", loopback(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -44,7 +44,7 @@ func TestExactOverTheWire(t *testing.T) {
 			if err := os.WriteFile(path, []byte("["+strings.Join(rules, ",")+"]"), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			p := startProcess(t, "-listen", loopback(), "-namespace", "shop="+path, "-max-qps", "1000000")
+			p := startProcess(t, "-listen", loopback(t), "-namespace", "shop="+path, "-max-qps", "1000000")
 			var clients []*client.Client
 			for range c.clients {
 				clients = append(clients, newAsker(t, p.addr, c.options...))
@@ -84,7 +84,7 @@ func TestIdleConnections(t *testing.T) {
 	t.Parallel()
 	const connections, most = 10_000, 200 << 20
 	needDescriptors(t, connections+1000)
-	p := startProcess(t, "-listen", loopback(), "-namespace", "shop="+flowRule(t, fleetFlow, 1e9, time.Second), "-max-qps", "1000000")
+	p := startProcess(t, "-listen", loopback(t), "-namespace", "shop="+flowRule(t, fleetFlow, 1e9, time.Second), "-max-qps", "1000000")
 	empty, before := p.memory(), p.descriptors()
 	conns := make([]net.Conn, connections)
 	for i := range conns {

@@ -26,7 +26,7 @@ type impostor struct {
 // newImpostor serves connections by serve, which may be nil, and keeps them open after it.
 func newImpostor(t *testing.T, serve func(net.Conn)) *impostor {
 	t.Helper()
-	ln, err := net.Listen("tcp", loopback())
+	ln, err := net.Listen("tcp", loopback(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,8 +134,8 @@ func TestServerNeverAnswers(t *testing.T) {
 			if limit := slowestCall + 4*worst; quantile(calls, 1) > limit {
 				t.Errorf("a call took %v, want at most %v", quantile(calls, 1), limit)
 			}
-			if (longest > 5 || quantile(calls, 0.9) > localCall) && quantile(calls, 0.9) > 2*worst {
-				t.Errorf("%d calls in a row waited; p90 %v", longest, quantile(calls, 0.9))
+			if longest > 6 { // three, and three again after a ping that was answered
+				t.Errorf("%d calls in a row waited", longest)
 			}
 			if st := m.client.Status(); st.State == client.StateReady {
 				t.Errorf("%+v", st)
@@ -155,7 +155,7 @@ func sequence(m *member, n int) (calls []guardedCall) {
 // B75: the server is down for a while and then back on the same port. Attempts to reach it are bounded in rate.
 func TestServerReturns(t *testing.T) {
 	t.Parallel()
-	p := serveFleet(t, loopback())
+	p := serveFleet(t, loopback(t))
 	var attempts atomic.Int32
 	m := newMember(t, p.addr, client.WithDialer(func(ctx context.Context, addr string) (net.Conn, error) {
 		attempts.Add(1)
@@ -164,7 +164,7 @@ func TestServerReturns(t *testing.T) {
 	until(t, "connected", func() bool { return ready(m) })
 	p.kill()
 	attempts.Store(0)
-	const down = 10 * time.Second
+	const down = 6 * time.Second
 	passed := 0
 	for began := time.Now(); time.Since(began) < down; time.Sleep(time.Millisecond) {
 		if m.call().passed {
@@ -172,10 +172,10 @@ func TestServerReturns(t *testing.T) {
 		}
 	}
 	t.Logf("%d attempts, %.0f calls per second let in", attempts.Load(), float64(passed)/down.Seconds())
-	if n := attempts.Load(); n < 3 || n > 60 {
+	if n := attempts.Load(); n < 3 || n > 40 {
 		t.Errorf("%d attempts in %v", n, down)
 	}
-	if passed > 12*fleetLimit || passed < fleetLimit {
+	if passed > 8*fleetLimit || passed < fleetLimit {
 		t.Errorf("%d calls passed in %v, of a limit of %d per second", passed, down, fleetLimit)
 	}
 	serveFleet(t, p.addr)
@@ -198,10 +198,10 @@ func TestAttemptsAreBounded(t *testing.T) {
 			t.Parallel()
 			s := newImpostor(t, serve)
 			newMember(t, s.addr)
-			time.Sleep(5 * time.Second)
-			t.Logf("%d attempts in 5 s", s.accepted.Load())
+			time.Sleep(3 * time.Second)
+			t.Logf("%d attempts in 3 s", s.accepted.Load())
 			if n := s.accepted.Load(); n < 2 || n > 40 {
-				t.Errorf("%d attempts in 5 s", n)
+				t.Errorf("%d attempts in 3 s", n)
 			}
 		})
 	}

@@ -82,7 +82,7 @@ func newAsker(t *testing.T, addr string, options ...client.Option) *client.Clien
 // A planned move to a server on another port, and the orderly end of the first one: no call is without its answer.
 func TestServerMoves(t *testing.T) {
 	t.Parallel()
-	one, two := serveFleet(t, loopback()), serveFleet(t, loopback())
+	one, two := serveFleet(t, loopback(t)), serveFleet(t, loopback(t))
 	for name, options := range map[string][]client.Option{"plain": nil, "coalescing": {client.WithCoalescing(0)}} {
 		c := newAsker(t, one.addr, options...)
 		a := startAskers(c, 16)
@@ -105,7 +105,7 @@ func TestServerMoves(t *testing.T) {
 // Assignments that change faster than connections are made lose no call, and leave no connection behind.
 func TestRapidFlips(t *testing.T) {
 	t.Parallel()
-	one, two := serveFleet(t, loopback()), serveFleet(t, loopback())
+	one, two := serveFleet(t, loopback(t)), serveFleet(t, loopback(t))
 	for name, options := range map[string][]client.Option{"plain": nil, "coalescing": {client.WithCoalescing(0)}} {
 		c := newAsker(t, one.addr, options...)
 		a := startAskers(c, 32)
@@ -129,7 +129,7 @@ func TestRapidFlips(t *testing.T) {
 // An orderly end under load: what was sent before is answered, nobody waits for an answer that does not come.
 func TestServerStops(t *testing.T) {
 	t.Parallel()
-	p := serveFleet(t, loopback())
+	p := serveFleet(t, loopback(t))
 	f := newFleet(t, p.addr, client.WithTimeout(patience))
 	f.load()
 	stream := newStream(t, p.addr)

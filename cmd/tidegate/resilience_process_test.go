@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"io"
 	"net/http"
 	"os"
@@ -16,7 +17,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -27,14 +27,22 @@ import (
 // patience is how long a test waits for what should come soon.
 const patience = 20 * time.Second
 
-// beCommand makes the test binary run the command instead of the tests.
-const beCommand = "TIDEGATE_TEST_BE_COMMAND"
+// role makes the test binary something else: the command, or an attacker.
+const (
+	role       = "TIDEGATE_TEST_ROLE"
+	asCommand  = "command"
+	asAttacker = "attacker"
+)
 
 func TestMain(m *testing.M) {
-	if os.Getenv(beCommand) != "" {
+	switch os.Getenv(role) {
+	case asCommand:
 		main()
+	case asAttacker:
+		attackMain(os.Args[1])
+	default:
+		m.Run()
 	}
-	m.Run()
 }
 
 // process is a token server in a process of its own.
@@ -48,11 +56,13 @@ type process struct {
 	log    *tail
 }
 
-// loopbacks tells the tests' loopback addresses apart, so that no test takes the port of another's server that is down.
-var loopbacks atomic.Int32 //nolint:gochecknoglobals // every test of this process counts on
-
-// loopback returns an address that no other test uses, with any port.
-func loopback() string { return fmt.Sprintf("127.83.0.%d:0", 1+loopbacks.Add(1)) }
+// loopback returns an address with any port that is the test's own, so that nobody takes the port of a server that is
+// down.
+func loopback(t *testing.T) string {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(t.Name())) // it never fails
+	return fmt.Sprintf("127.83.%d.%d:0", h.Sum32()>>8&0xff, 1+h.Sum32()%250)
+}
 
 // flowRule writes a file with one rule: so many units of a flow in a window, for all clients together.
 func flowRule(t *testing.T, id int64, count float64, window time.Duration) string {
@@ -77,7 +87,7 @@ func startProcessBy(t *testing.T, change func(*exec.Cmd), started func(pid int),
 		t.Fatal(err)
 	}
 	p := &process{t: t, cmd: exec.Command(self, append([]string{"token-server"}, args...)...), ended: make(chan struct{}), log: new(tail)}
-	p.cmd.Env = append(os.Environ(), beCommand+"=1")
+	p.cmd.Env = append(os.Environ(), role+"="+asCommand)
 	p.cmd.Stderr = p.log
 	if change != nil {
 		change(p.cmd)
@@ -197,6 +207,25 @@ func (p *process) memory() int64 {
 	}
 	p.t.Fatalf("no VmRSS in %s", text)
 	return 0
+}
+
+// used returns how much processor time the process has taken.
+func (p *process) used() time.Duration {
+	p.t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(text), ") ")
+	var ticks int
+	for _, field := range strings.Fields(rest)[11:13] {
+		n, err := strconv.Atoi(field)
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		ticks += n
+	}
+	return time.Duration(ticks) * time.Second / 100 // the unit of that file
 }
 
 // descriptors returns how many files and sockets the process holds.

@@ -42,7 +42,7 @@ const (
 // budgets lists every limit.
 func budgets() []budget {
 	var all []budget
-	for _, part := range [][]budget{perCall(), cores(), againstPeers(), againstSentinel(), memory(), others()} {
+	for _, part := range [][]budget{perCall(), cores(), againstPeers(), againstSentinel(), memory(), tokenService(), others()} {
 		all = append(all, part...)
 	}
 	return all

@@ -15,6 +15,8 @@ import (
 	"os"
 	"regexp"
 	"time"
+
+	"github.com/tidegate-go/tidegate/benchmarks/tokens"
 )
 
 type options struct {
@@ -28,6 +30,10 @@ type options struct {
 }
 
 func main() {
+	if was, err := tokens.Child(os.Stdin, os.Stdout); was {
+		exit(err, 2)
+		return
+	}
 	var o options
 	flag.IntVar(&o.rounds, "rounds", 5, "clean samples per row; with -short one round is all there is")
 	flag.BoolVar(&o.short, "short", false, "one round of the rows that budgets need, without slow figures")
