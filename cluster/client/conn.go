@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/tidegate-go/tidegate/chain"
 	"github.com/tidegate-go/tidegate/cluster/wire"
 )
 
@@ -19,17 +20,24 @@ type conn struct {
 	addr   string
 	ext    bool // the server knows the extension
 	born   int64
-	silent atomic.Bool   // the server is not asked for now; written with mu held
-	wakeup chan struct{} // tells the writer that there is something to write
+	wakeup chan struct{} // tells the writer that there is work
 	done   chan struct{} // closed when the connection is over
+
+	// What every call reads, and few write.
+	silent atomic.Bool // the server is not asked for now; written with mu held
+	stuck  atomic.Bool // the writer has been writing for more than the grain; written with mu held
+	calm   calm
+
+	inbox inbox
+	awake atomic.Bool  // the writer will look for work again without being woken
+	crowd atomic.Int64 // calls that the last read answered, or that waited after it
 
 	mu       sync.Mutex
 	why      error // guarded by mu, as all below; set: no more requests
 	retiring bool
 	pending  table
 	out      []byte // frames to write
-	crowd    int    // calls that the last read answered, or that waited after it
-	writing  bool   // the writer will look at out again without being woken
+	writing  bool   // the writer is busy with what it took last
 	streak   int    // timeouts in a row
 	silentAt int64  // when the server fell silent last
 	backAt   int64  // when it answered again
@@ -37,7 +45,6 @@ type conn struct {
 	timer    *time.Timer
 	fireAt   int64 // when timer fires; math.MaxInt64: it is not set
 	pings    pings
-	calm     calm
 	lanes    lanes
 	held     map[int64]struct{} // concurrency tokens
 	figures  figures
@@ -58,70 +65,96 @@ func (cn *conn) start(rest []byte) {
 	}
 }
 
-// admit says whether a request may be sent now. Caller holds mu.
-func (cn *conn) admit(now int64) error {
+// admit says whether the request of a call in the inbox may be sent. If not, the call is to be woken, unless it has left.
+// Caller holds mu.
+func (cn *conn) admit(w *waiter, now int64, woken *queue) bool {
 	switch {
+	case w.gone:
+		cn.client.waiters.put(w)
+		return false
 	case cn.why != nil:
-		return cn.why
+		w.refuse = cn.why
 	case cn.retiring:
-		return errMoved
+		w.refuse = errMoved
 	case len(cn.out) > writeMost:
-		return ErrTimeout
-	case cn.calm.until > now:
-		return ErrBackOff
+		w.refuse = ErrTimeout
+	case cn.calm.until.Load() > now:
+		w.refuse = ErrBackOff
+	default:
+		return true
+	}
+	woken.resolve(w, chain.TokenResult{})
+	return false
+}
+
+// post leaves a call in the inbox. If it fails, the call does not wait.
+func (cn *conn) post(w *waiter) error {
+	if w.asked = 0; cn.stuck.Load() {
+		w.asked = cn.client.now()
+	}
+	first, open := cn.inbox.push(w)
+	if !open {
+		cn.mu.Lock()
+		defer cn.mu.Unlock()
+		return cn.why
+	}
+	if first {
+		cn.wakeWriter(cn.claimWriter())
 	}
 	return nil
 }
 
-// ask sends a request of a single call. If it fails, the call does not wait.
-func (cn *conn) ask(w *waiter, r *wire.Request) error {
-	now := cn.client.now()
-	cn.mu.Lock()
-	if err := cn.admit(now); err != nil {
-		cn.mu.Unlock()
-		return err
+// collect registers the requests of the calls in the inbox. Those that it does not take are to be woken. Caller holds mu.
+func (cn *conn) collect(now int64, woken *queue) {
+	timeout, first := cn.client.timeout.Load(), now
+	calls := cn.inbox.take()
+	if calls.n == 0 {
+		return
 	}
-	s := cn.enqueue(r, now, now+cn.client.timeout.Load())
-	s.waiter, w.xid = w, s.xid
-	wake := cn.claimWriter()
-	cn.mu.Unlock()
-	cn.wakeWriter(wake)
-	return nil
+	for w := calls.pop(); w != nil; w = calls.pop() {
+		asked := now
+		if w.asked > 0 {
+			asked = w.asked
+			first = min(first, asked)
+		}
+		switch {
+		case !cn.admit(w, now, woken):
+		case w.shared:
+			cn.join(w, asked, asked+timeout)
+		default:
+			cn.ask(w, asked, asked+timeout)
+		}
+	}
+	cn.alarm(first+timeout, now)
 }
 
-// askEncoded is as ask, with the request's frame in w.
-func (cn *conn) askEncoded(w *waiter) error {
-	now := cn.client.now()
-	cn.mu.Lock()
-	if err := cn.admit(now); err != nil {
-		cn.mu.Unlock()
-		return err
-	}
-	s := cn.register(wire.TypeParam, now, now+cn.client.timeout.Load())
+// ask sends the request of a single call. Caller holds mu.
+func (cn *conn) ask(w *waiter, now, deadline int64) {
+	s := cn.register(w.kind, now, deadline)
 	s.waiter, w.xid = w, s.xid
-	start := len(cn.out)
-	cn.out = append(cn.out, w.frame...)
-	putXID(cn.out[start:], s.xid)
-	wake := cn.claimWriter()
-	cn.mu.Unlock()
-	cn.wakeWriter(wake)
-	return nil
+	if w.kind == wire.TypeParam {
+		start := len(cn.out)
+		cn.out = append(cn.out, w.frame...)
+		putXID(cn.out[start:], s.xid)
+		return
+	}
+	cn.append(&wire.Request{XID: s.xid, Type: w.kind, FlowID: w.flowID, Count: w.count, Prioritized: w.prioritized})
 }
 
 // enqueue registers a request and then appends its frame to what is written next. Caller holds mu.
 func (cn *conn) enqueue(r *wire.Request, now, deadline int64) *slot {
 	s := cn.register(r.Type, now, deadline)
+	cn.alarm(deadline, now)
 	r.XID = s.xid
 	cn.append(r)
 	return s
 }
 
-// register adds a request without answer. Caller holds mu.
+// register adds a request without answer, for which the timer is to be set. Caller holds mu.
 func (cn *conn) register(kind wire.Type, now, deadline int64) *slot {
 	s := cn.pending.add()
 	s.kind, s.sent, s.deadline = kind, now, deadline
 	cn.figures.requests++
-	cn.alarm(deadline, now)
 	return s
 }
 
@@ -142,7 +175,7 @@ func (cn *conn) abandon(w *waiter) bool {
 	if w.resolved {
 		return false
 	}
-	if w.batched {
+	if w.xid == 0 {
 		w.gone = true
 		return true
 	}

@@ -3,6 +3,7 @@ package client
 import (
 	"errors"
 	"math"
+	"sync/atomic"
 	"time"
 
 	"github.com/tidegate-go/tidegate/chain"
@@ -30,7 +31,8 @@ func (cn *conn) expire() {
 		cn.mu.Unlock()
 		return
 	}
-	next := cn.pending.due(now, func(s slot) { cn.timeout(s, &woken) })
+	next := cn.rescue(now, &woken)
+	next = min(next, cn.pending.due(now, func(s slot) { cn.timeout(s, &woken) }))
 	next = min(next, cn.lanes.overdue(now, &woken, cn))
 	if next != math.MaxInt64 {
 		cn.alarm(max(next, now+grain), now)
@@ -46,6 +48,17 @@ func (cn *conn) expire() {
 	if finished {
 		cn.end(errMoved)
 	}
+}
+
+// rescue registers the calls that have come while the writer was busy, so that their time can end, and returns when to do
+// so again. From now on calls note when they come, until the writer is done. Caller holds mu.
+func (cn *conn) rescue(now int64, woken *queue) (next int64) {
+	if !cn.writing {
+		return math.MaxInt64
+	}
+	cn.stuck.Store(true)
+	cn.collect(now, woken)
+	return now + cn.client.timeout.Load()
 }
 
 // timeout ends one request. Caller holds mu.
@@ -111,6 +124,9 @@ func (cn *conn) end(why error) {
 		}
 	})
 	cn.lanes.fail(failed(lost), &woken, cn)
+	for calls := cn.inbox.close(); calls.n > 0; {
+		cn.admit(calls.pop(), 0, &woken)
+	}
 	wake := cn.claimWriter() // so that it ends
 	cn.mu.Unlock()
 	cn.wakeWriter(wake)
@@ -135,8 +151,8 @@ func (cn *conn) over() {
 
 // calm is how long the server is left alone after it had too many requests.
 type calm struct {
-	until int64
-	level int
+	until atomic.Int64 // 0: the server has not had too many since
+	level int          // guarded by the connection's mu
 }
 
 const (
@@ -153,10 +169,16 @@ func (c *calm) answered(r *wire.Response, now int64, of *Client) {
 		c.level = 0
 		return
 	}
-	if now < c.until {
+	if now < c.until.Load() {
 		return
 	}
 	bound := min(calmMost, calmFirst<<min(c.level, 10))
 	c.level++
-	c.until = now + 1 + of.random(bound)
+	c.until.Store(now + 1 + of.random(bound))
+}
+
+// now says whether the server is left alone now.
+func (c *calm) now(of *Client) bool {
+	until := c.until.Load()
+	return until > 0 && of.now() < until
 }

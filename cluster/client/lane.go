@@ -64,18 +64,12 @@ func (l *lanes) send(n *lane) {
 	}
 }
 
-// join lets a call take part in the next request of its flow.
-func (cn *conn) join(w *waiter, flow int64) error {
-	now := cn.client.now()
-	cn.mu.Lock()
-	if err := cn.admit(now); err != nil {
-		cn.mu.Unlock()
-		return err
-	}
-	n := cn.lanes.of(flow)
+// join lets a call take part in the next request of its flow. Caller holds mu.
+func (cn *conn) join(w *waiter, now, deadline int64) {
+	n := cn.lanes.of(w.flowID)
 	if n.open == nil {
 		b := cn.lanes.batch(n)
-		n.open, b.deadline, b.closes = b, now+cn.client.timeout.Load(), now+int64(cn.client.window)
+		n.open, b.deadline, b.closes = b, deadline, now+int64(cn.client.window)
 		if n.flying == 0 {
 			cn.lanes.send(n)
 			cn.alarm(b.deadline, now) // the writer may be held up
@@ -83,21 +77,12 @@ func (cn *conn) join(w *waiter, flow int64) error {
 			cn.alarm(b.closes, now)
 		}
 	}
-	w.batched = true
 	n.open.members.push(w)
 	n.open.left++
-	wake := n.due && cn.claimWriter()
-	cn.mu.Unlock()
-	cn.wakeWriter(wake)
-	return nil
 }
 
 // sendBatches closes the batches that are due and appends their requests. Caller holds mu.
-func (cn *conn) sendBatches() {
-	if cn.lanes.due == nil || cn.why != nil {
-		return
-	}
-	now := cn.client.now()
+func (cn *conn) sendBatches(now int64) {
 	for n := cn.lanes.due; n != nil; n = cn.lanes.due {
 		cn.lanes.due, n.next, n.due = n.next, nil, false
 		b := n.open

@@ -49,7 +49,7 @@ func (cn *conn) receive(frames *wire.Splitter, buf []byte) []byte {
 		}
 		cn.answer(&r, now, &woken)
 	}
-	cn.crowd = max(woken.n, cn.pending.used)
+	cn.crowd.Store(int64(max(woken.n, cn.pending.used)))
 	finished := cn.retiring && cn.pending.used == 0 && cn.lanes.empty()
 	wake := (len(cn.out) > 0 || cn.lanes.due != nil) && cn.claimWriter()
 	cn.mu.Unlock()

@@ -44,10 +44,11 @@ func (c *Client) request(ctx context.Context, d *demand) chain.TokenResult {
 		}
 		w := c.waiters.get()
 		err := c.submit(cn, w, d)
-		if err == nil {
-			return cn.await(ctx, w)
+		if err != nil {
+			c.waiters.put(w)
+		} else if res, err = cn.await(ctx, w); err == nil {
+			return res
 		}
-		c.waiters.put(w)
 		if res, again := c.refused(cn, err); !again {
 			return res
 		}
@@ -63,17 +64,16 @@ var (
 // submit hands a request to a connection, or says why it does not take it.
 func (c *Client) submit(cn *conn, w *waiter, d *demand) error {
 	switch {
-	case d.kind == wire.TypeParam:
-		if !c.encode(w, d) {
-			return errUnsendable
-		}
-		return cn.askEncoded(w)
+	case cn.calm.now(c):
+		return ErrBackOff
+	case d.kind == wire.TypeParam && !c.encode(w, d):
+		return errUnsendable
 	case d.kind == wire.TypeAcquire && !cn.ext:
 		return errExtension
-	case d.kind == wire.TypeFlow && c.window > 0 && d.count == 1 && !d.prioritized:
-		return cn.join(w, d.flowID)
 	}
-	return cn.ask(w, &wire.Request{Type: d.kind, FlowID: d.flowID, Count: int32(d.count), Prioritized: d.prioritized})
+	w.kind, w.flowID, w.count, w.prioritized = d.kind, d.flowID, int32(d.count), d.prioritized
+	w.shared = d.kind == wire.TypeFlow && c.window > 0 && d.count == 1 && !d.prioritized
+	return cn.post(w)
 }
 
 // encode puts the frame of a parameter request into w. False means that it must not be sent.

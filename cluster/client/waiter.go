@@ -5,20 +5,29 @@ import (
 	"sync"
 
 	"github.com/tidegate-go/tidegate/chain"
+	"github.com/tidegate-go/tidegate/cluster/wire"
 )
 
 // waiter is one call that waits for the result of its request. It is used again by later calls.
 type waiter struct {
 	done   chan struct{} // takes one element when result is set; made once
 	result chain.TokenResult
-	frame  []byte  // of a parameter request, encoded before the connection's lock is taken
-	next   *waiter // in a queue of those to be woken, or of a batch
+	refuse error   // with result: why the connection did not take the request; nil: it did
+	next   *waiter // in the inbox, in a queue of those to be woken, or of a batch
+
+	// What is asked for.
+	kind        wire.Type
+	flowID      int64
+	count       int32
+	prioritized bool
+	shared      bool   // in a batch, with other calls of the flow
+	frame       []byte // of a parameter request
+	asked       int64  // when, on the client's clock; 0: just before the inbox was emptied
 
 	// Guarded by the connection's mu while the call waits.
-	xid      int32 // of its request; 0 in a batch
-	batched  bool
-	resolved bool // result is set, and done has or will get its element
-	gone     bool // the call left; the batch gives the waiter back
+	xid      int32 // of its request; 0 in the inbox and in a batch
+	resolved bool  // result is set, and done has or will get its element
+	gone     bool  // the call left; the inbox or the batch gives the waiter back
 }
 
 // waiters are those not in use, of one client.
@@ -32,7 +41,7 @@ func (p *waiters) get() *waiter {
 }
 
 func (p *waiters) put(w *waiter) {
-	w.next, w.xid, w.batched, w.resolved, w.gone = nil, 0, false, false, false
+	w.next, w.refuse, w.xid, w.resolved, w.gone = nil, nil, 0, false, false
 	w.result = chain.TokenResult{}
 	p.pool.Put(w)
 }
@@ -80,8 +89,9 @@ func (q *queue) wake() {
 	}
 }
 
-// await waits for the result of a call that cn has taken on, at most until the context ends.
-func (cn *conn) await(ctx context.Context, w *waiter) chain.TokenResult {
+// await waits for the result of a call in the inbox of cn, at most until the context ends. The error says that cn did not
+// take the request.
+func (cn *conn) await(ctx context.Context, w *waiter) (chain.TokenResult, error) {
 	if left := ctx.Done(); left == nil {
 		<-w.done
 	} else {
@@ -89,14 +99,14 @@ func (cn *conn) await(ctx context.Context, w *waiter) chain.TokenResult {
 		case <-w.done:
 		case <-left:
 			if cn.abandon(w) {
-				return failed(ctx.Err())
+				return failed(ctx.Err()), nil
 			}
 			<-w.done // the answer came just now
 		}
 	}
-	r := w.result
+	r, err := w.result, w.refuse
 	cn.client.waiters.put(w)
-	return r
+	return r, err
 }
 
 // failed is the result of a request that no server answered.

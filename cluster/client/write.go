@@ -9,14 +9,8 @@ const (
 	mostBarren = 2        // of these in a row after which none has come
 )
 
-// claimWriter says whether the caller has to wake the writer. Caller holds mu.
-func (cn *conn) claimWriter() bool {
-	if cn.writing {
-		return false
-	}
-	cn.writing = true
-	return true
-}
+// claimWriter says whether the caller has to wake the writer.
+func (cn *conn) claimWriter() bool { return !cn.awake.Load() && cn.awake.CompareAndSwap(false, true) }
 
 func (cn *conn) wakeWriter(wake bool) {
 	if wake {
@@ -29,12 +23,16 @@ func (cn *conn) write() {
 	var buf []byte
 	for range cn.wakeup {
 		for {
+			cn.linger()
 			var over bool
 			if buf, over = cn.take(buf[:0]); over {
 				return
 			}
 			if len(buf) == 0 {
-				break
+				if cn.inbox.empty() || !cn.claimWriter() {
+					break
+				}
+				continue
 			}
 			if _, err := cn.net.Write(buf); err != nil {
 				cn.end(talkFault(err))
@@ -44,27 +42,45 @@ func (cn *conn) write() {
 	}
 }
 
-// take returns what is to be written and leaves buf to be filled next. If there were several callers lately, it first
-// lets those that are ready to run add their frames, for as long as some do.
-func (cn *conn) take(buf []byte) (out []byte, over bool) {
-	cn.mu.Lock()
-	defer cn.mu.Unlock()
-	for yields, barren := 0, 0; cn.crowd > 1 && (len(cn.out) > 0 || cn.lanes.due != nil) && yields < mostYields && barren < mostBarren; yields++ {
-		before := cn.pending.used
-		cn.mu.Unlock()
+// linger lets callers that are ready to run leave their calls too, for as long as some do, if there were several lately.
+func (cn *conn) linger() {
+	if cn.crowd.Load() < 2 || cn.inbox.empty() {
+		return
+	}
+	last := cn.inbox.head.Load()
+	for yields, barren := 0, 0; yields < mostYields && barren < mostBarren; yields++ {
 		runtime.Gosched()
-		cn.mu.Lock()
-		if barren++; cn.pending.used > before {
-			barren = 0
+		barren++
+		if head := cn.inbox.head.Load(); head != last {
+			last, barren = head, 0
 		}
 	}
-	cn.sendBatches()
-	if len(cn.out) == 0 {
-		cn.writing = false
-	}
+}
+
+// take returns what is to be written and leaves buf to be filled next. If there is nothing, the writer has to be woken for
+// its next look, which it must have for calls that came into the inbox before.
+func (cn *conn) take(buf []byte) (out []byte, over bool) {
 	if cap(buf) > writeKeep {
 		buf = nil
 	}
+	var woken queue
+	now := cn.client.now()
+	cn.mu.Lock()
+	cn.collect(now, &woken)
+	if cn.why == nil {
+		cn.sendBatches(now)
+	}
 	out, cn.out = cn.out, buf
-	return out, cn.why != nil
+	if cn.writing = len(out) > 0; cn.writing {
+		cn.alarm(now+grain, now) // for the calls that come meanwhile
+	} else {
+		cn.awake.Store(false)
+	}
+	if cn.stuck.Load() {
+		cn.stuck.Store(false)
+	}
+	over = cn.why != nil
+	cn.mu.Unlock()
+	woken.wake()
+	return out, over
 }
