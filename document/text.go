@@ -16,19 +16,37 @@ type text struct {
 	locate func(offset int) Position
 }
 
+// A mark is an offset whose position is known.
+type mark struct {
+	offset int
+	Position
+}
+
+// markEvery is how many bytes of a line are between marks, so that finding a place in a text of one line, as programs
+// write it, does not take longer the longer the text is.
+const markEvery = 1 << 10
+
 // newText returns a text whose positions are its own.
 func newText(content []byte) text {
-	starts := []int{0}
+	marks := []mark{{0, Position{1, 1}}}
 	for i, c := range content {
-		if c == '\n' {
-			starts = append(starts, i+1)
+		switch last := marks[len(marks)-1]; {
+		case c == '\n':
+			marks = append(marks, mark{i + 1, Position{last.Line + 1, 1}})
+		case i-last.offset >= markEvery && utf8.RuneStart(c):
+			marks = append(marks, mark{i, last.to(content[last.offset:i])})
 		}
 	}
 	return text{content, func(offset int) Position {
 		offset = min(max(offset, 0), len(content))
-		line := sort.Search(len(starts), func(i int) bool { return starts[i] > offset }) - 1
-		return Position{line + 1, utf8.RuneCount(content[starts[line]:offset]) + 1}
+		m := marks[sort.Search(len(marks), func(i int) bool { return marks[i].offset > offset })-1]
+		return m.to(content[m.offset:offset])
 	}}
+}
+
+// to returns the position behind what follows the mark on its line.
+func (m mark) to(behind []byte) Position {
+	return Position{m.Line, m.Column + utf8.RuneCount(behind)}
 }
 
 // node is a value within a text.
