@@ -2,6 +2,7 @@ package stat_test
 
 import (
 	"math/rand/v2"
+	"reflect"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -10,10 +11,22 @@ import (
 	"github.com/tidegate-go/tidegate/stat"
 )
 
-func TestWindowFillsWholeLines(t *testing.T) {
+func TestWindowsShareNoLine(t *testing.T) {
 	t.Parallel()
-	if size := unsafe.Sizeof(stat.Window{}); unsafe.Sizeof(uintptr(0)) == 8 && size != 64 {
-		t.Errorf("%d bytes: the allocator aligns multiples of a cache line only", size)
+	if size := unsafe.Sizeof(stat.Window{}); unsafe.Sizeof(uintptr(0)) == 8 && size != 32 {
+		t.Errorf("%d bytes, want half a cache line", size)
+	}
+	windows := make([]*stat.Window, 1000)
+	for i := range windows {
+		windows[i] = stat.NewWindow(1000, 2, 0)
+	}
+	lines := map[uintptr]int{}
+	for i, w := range windows {
+		line := reflect.ValueOf(w).Pointer() / 64
+		if before, shared := lines[line]; shared {
+			t.Fatalf("windows %d and %d share a line", before, i)
+		}
+		lines[line] = i
 	}
 }
 

@@ -13,20 +13,23 @@ import (
 // refused one. That write is what exactness costs: with 64 cores on one limit its cache line goes round them
 // all. When a bucket ends, one caller subtracts under the mutex what leaves the window; what the current
 // bucket holds is the total less the closed buckets, so callers need not know the bucket.
+//
+// A window is half a cache line, so that what else a call needs of a rule can be in the other half: with many windows in
+// use these lines are what calls cost. The zero value is not usable: see NewWindow and Init.
 type Window struct {
 	total  atomic.Int64 // of all buckets of the window
 	start  atomic.Int64 // of the current bucket, ns
 	length int64        // of a bucket, ns
-	count  int64        // buckets
-	last   atomic.Int64 // time of the latest admission by ReserveGap
-	gap    atomic.Int64 // of the latest ReserveGap, ns
-	lent   atomic.Bool  // whether future holds anything
 	*ledger
 }
 
-// A ledger is the rest of a window. It is apart so that a window is one cache line, which no other word shares: with
-// many windows in use these lines are what calls cost.
+// A ledger is the rest of a window.
 type ledger struct {
+	last atomic.Int64 // time of the latest admission by ReserveGap
+	gap  atomic.Int64 // of the latest ReserveGap, ns
+	lent atomic.Bool  // whether future holds anything
+
+	count  int64 // buckets
 	mu     sync.Mutex
 	closed []int64   // by bucket number modulo count; 0 for the current bucket; guarded by mu
 	sum    int64     // of closed; guarded by mu
@@ -39,9 +42,19 @@ type ledger struct {
 // move is a count that goes from its bucket to a later one when that begins.
 type move struct{ from, to, count int64 }
 
-// NewWindow makes an empty window of count buckets of the length in ns.
+// NewWindow makes an empty window of count buckets of the length in ns. It has a cache line of its own.
 func NewWindow(length, count, now int64) *Window {
-	w := &Window{length: length, count: count, ledger: &ledger{}}
+	w := new(struct {
+		Window
+		_ [32]byte
+	})
+	w.Init(length, count, now)
+	return &w.Window
+}
+
+// Init makes w, which is new, what NewWindow returns. Who holds it looks after what shares its cache line.
+func (w *Window) Init(length, count, now int64) {
+	w.length, w.ledger = length, &ledger{count: count}
 	if count <= int64(len(w.few)) {
 		w.closed = w.few[:count]
 	} else {
@@ -49,7 +62,6 @@ func NewWindow(length, count, now int64) *Window {
 	}
 	w.start.Store(now - now%length)
 	w.last.Store(never)
-	return w
 }
 
 // Interval returns the window's length in ns.

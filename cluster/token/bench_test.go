@@ -167,3 +167,22 @@ func TestAllocFlatForMillionValues(t *testing.T) { // measures the heap, so alon
 		t.Errorf("%d values of %d", st.Values, st.Capacity)
 	}
 }
+
+// BenchmarkFlows decides 64 requests at a time, of flows that follow each other. A unit of work is one request.
+func BenchmarkFlows(b *testing.B) {
+	for name, flows := range map[string]int64{"1": 1, "10000": 10_000} {
+		b.Run(name, func(b *testing.B) {
+			s := benchService(int(flows))
+			requests := make([]token.FlowRequest, 64)
+			id := int64(0)
+			b.ReportAllocs()
+			for i := 0; i < b.N; i += len(requests) {
+				for k := range requests {
+					requests[k] = token.FlowRequest{ID: id + 1, Count: 1}
+					id = (id + 1) % flows
+				}
+				s.Flows(s.Now(), "appA", requests)
+			}
+		})
+	}
+}

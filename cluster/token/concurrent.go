@@ -29,7 +29,7 @@ func (s *Service) acquire(now int64, c claim, ns string) chain.TokenResult {
 	if hot == nil {
 		return s.unknown(conflict)
 	}
-	f := hot.cold
+	f := hot.cold.Load()
 	c.most, c.observe = f.places(), f.observe
 	r, spared := s.tokens.take(now, &f.holders, &c)
 	switch {

@@ -1,7 +1,6 @@
 package token
 
 import (
-	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -11,24 +10,28 @@ import (
 	"github.com/tidegate-go/tidegate/stat"
 )
 
-// A hotFlow is what a decision reads of a flow rule: 56 bytes, which with the id are a cache line in the index.
+// A hotFlow is what a decision touches of a flow rule: one cache line. It stays while the rule's window does.
 type hotFlow struct {
-	space   *space
-	window  *stat.Window // nil with compat
-	compat  *compatFlow  // nil in exact mode
-	cold    *flowRule    // the rest
-	perUnit float64      // units per window: of the whole, or for each client
-	limit   int64        // of a global threshold
-	global  bool
-	observe bool
-	gate    bool // limits concurrency, so no window decides
+	stat.Window // not made with WithCompatible
+	id          int64
+	space       *space
+	terms       atomic.Uint64            // terms; written before a table is published
+	cold        atomic.Pointer[flowRule] // in force; so too
 }
+
+func (h *hotFlow) key() (ns string, id int64) { return h.space.name, h.id }
 
 // A flowRule is a flow rule in force. It is immutable; each load or change of the config makes a new one, which takes
 // over the window and the counters.
 type flowRule struct {
-	hotFlow
 	*flowState
+	hot     *hotFlow
+	space   *space
+	compat  *compatFlow // nil in exact mode
+	terms   terms
+	global  bool
+	observe bool
+	gate    bool    // limits concurrency, so no window decides
 	longest int64   // ns that a prioritized call may wait
 	ratio   float64 // maxOccupyRatio
 	exceed  float64
@@ -54,71 +57,80 @@ type flowState struct {
 	holders holders
 }
 
-func (f *flowRule) key() (ns string, id int64) { return f.space.name, f.rule.ClusterConfig.FlowID }
+func (f *flowRule) key() (ns string, id int64) { return f.hot.key() }
 
 // newFlow makes the rule in force for a valid rule; old is the one of the same id before, or nil. forced is the shape
 // that a change of the config gives all windows in compatible mode. The caller holds mu and publishes.
 func (s *Service) newFlow(sp *space, r flow.Rule, old *flowRule, forced *shape) *flowRule {
 	c, config := r.ClusterConfig, s.configOf(sp)
-	f := &flowRule{rule: r, ratio: config.MaxOccupyRatio, exceed: config.ExceedCount}
-	f.hotFlow = hotFlow{
-		space: sp, cold: f, global: c.ThresholdType == chain.ThresholdGlobal, observe: r.Mode == chain.ModeObserve,
+	f := &flowRule{
+		space: sp, rule: r, ratio: config.MaxOccupyRatio, exceed: config.ExceedCount, terms: special,
+		global: c.ThresholdType == chain.ThresholdGlobal, observe: r.Mode == chain.ModeObserve,
 	}
 	if old != nil {
-		f.flowState = old.flowState
+		f.flowState, f.hot = old.flowState, old.hot
 	} else {
-		f.flowState = &flowState{}
+		f.flowState, f.hot = &flowState{}, &hotFlow{id: c.FlowID, space: sp}
 	}
 	s.tokens.setTerms(c.FlowID, &f.holders, c.TokenTimeout()*nsPerMs, c.OfflineTimeout()*nsPerMs)
 	if s.compatible {
 		f.makeCompat(s, old, forced)
-		return f
-	}
-	f.gate = r.Grade == flow.GradeConcurrency
-	f.shape = shapeOf(c, config).within(mostBuckets)
-	f.perUnit = r.Count * f.exceed * f.shape.seconds()
-	f.limit = perWindow(f.perUnit, 1)
-	f.longest = min(s.occupy, f.shape.interval*nsPerMs)
-	if old != nil && old.shape == f.shape {
-		f.window = old.window
-		return f
-	}
-	f.window = stat.NewWindow(f.shape.length(), f.shape.buckets, s.Now())
-	if old != nil {
-		s.handOver = append(s.handOver, func(now int64) { f.window.Continue(old.window, now) })
+	} else {
+		f.makeExact(s, old, shapeOf(c, config).within(mostBuckets))
 	}
 	return f
 }
 
-// perWindow returns how many units of a window may be granted: floor(units x clients + 1e-6), so that a count whose
-// product with the window is whole, but for the binary fractions of the computer, counts as whole.
-func perWindow(perUnit, clients float64) int64 { return units(math.Floor(perUnit*clients + 1e-6)) }
-
-// most returns how many units the window may hold now.
-func (h *hotFlow) most() int64 {
-	if h.global {
-		return h.limit
+// makeExact gives the rule its window: the one before if the shape is the same, else a new one that goes on with what
+// that counted.
+func (f *flowRule) makeExact(s *Service, old *flowRule, sh shape) {
+	f.shape, f.longest = sh, min(s.occupy, sh.interval*nsPerMs)
+	if f.gate = f.rule.Grade == flow.GradeConcurrency; !f.gate {
+		f.terms = termsOf(f.rule.Count*f.exceed*sh.seconds(), f.global)
 	}
-	return perWindow(h.perUnit, float64(h.space.connected.Load()))
+	if old == nil {
+		f.hot.Init(sh.length(), sh.buckets, s.Now())
+		return
+	}
+	if sh != old.shape {
+		f.hot = &hotFlow{id: old.hot.id, space: old.hot.space}
+		f.hot.Init(sh.length(), sh.buckets, s.Now())
+		s.handOver = append(s.handOver, func(now int64) { f.hot.Continue(&old.hot.Window, now) })
+	}
+}
+
+// enforce makes decisions follow the rule.
+func (f *flowRule) enforce() {
+	if f.hot.cold.Load() == f {
+		return
+	}
+	f.hot.cold.Store(f)
+	f.hot.terms.Store(uint64(f.terms))
 }
 
 // decide says what a request gets. ok is false if a new rule has taken over meanwhile: look it up again.
 func (h *hotFlow) decide(s *Service, now, n int64, prioritized bool) (r chain.TokenResult, ok bool) {
-	switch {
-	case h.compat != nil:
-		return h.compat.decide(h.cold, now, n, prioritized)
-	case h.gate:
-		return h.cold.refuseGate(s), true
+	t := terms(h.terms.Load())
+	if t == special {
+		return h.cold.Load().decideSpecial(s, now, n, prioritized)
 	}
-	most := h.most()
-	total, ok := h.window.Take(now, n, most)
+	most := t.most(h.space)
+	total, ok := h.Take(now, n, most)
 	if !ok {
-		return h.cold.refuse(now, n, most, total, prioritized)
+		return h.cold.Load().refuse(now, n, most, total, prioritized)
 	}
 	if n > 1 {
-		h.cold.extra.Add(n - 1)
+		h.cold.Load().extra.Add(n - 1)
 	}
 	return chain.TokenResult{Remaining: clamp32(most - total)}, true
+}
+
+// decideSpecial decides by a rule that has no terms.
+func (f *flowRule) decideSpecial(s *Service, now, n int64, prioritized bool) (r chain.TokenResult, ok bool) {
+	if f.compat != nil {
+		return f.compat.decide(f, now, n, prioritized)
+	}
+	return f.refuseGate(s), true
 }
 
 // refuse says what a request gets that the window has no room for.
@@ -157,11 +169,11 @@ func (f *flowRule) borrow(now, n, most int64) (wait time.Duration, ok bool) {
 	if f.waits != nil && float64(f.waits.Total(now)) > f.ratio*float64(most) {
 		return 0, false
 	}
-	ns, ok := f.window.Borrow(now, n, most, f.longest)
+	ns, ok := f.hot.Borrow(now, n, most, f.longest)
 	if !ok {
 		return 0, false
 	}
-	if f.waits == nil || f.waits.Interval() != f.window.Interval() {
+	if f.waits == nil || f.waits.Interval() != f.hot.Interval() {
 		f.waits = stat.NewWindow(f.shape.length(), f.shape.buckets, now)
 	}
 	f.waits.Add(now, n)

@@ -17,8 +17,7 @@ type FlowRequest struct {
 	Remaining int32
 	Wait      time.Duration
 
-	rule  *hotFlow
-	entry uint32
+	rule *hotFlow
 }
 
 func (r *FlowRequest) answer(res chain.TokenResult) {
@@ -42,21 +41,14 @@ func (s *Service) Flows(now int64, ns string, requests []FlowRequest) {
 	}
 }
 
-// fetch finds the rules and looks at their windows, in steps of one read per request. No read of a step depends on
+// fetch finds the rules and looks at their windows, in two steps. No read of a step depends on
 // another one, so that all of them are under way at once. Decisions could not do that: their atomic writes keep the
 // processor from reading ahead.
 func (s *Service) fetch(now int64, ns string, requests []FlowRequest) {
 	flows := &s.table.Load().flows
 	for i := range requests {
 		r := &requests[i]
-		r.entry = flows.guess(r.ID)
-	}
-	for i := range requests {
-		r := &requests[i]
-		r.rule = flows.check(r.entry, r.ID)
-		if r.Count <= 0 || r.ID <= 0 {
-			r.rule = nil
-		} else if r.rule == nil {
+		if r.rule = nil; r.Count > 0 && r.ID > 0 {
 			r.rule, _ = flows.find(ns, r.ID)
 		}
 	}
@@ -64,8 +56,8 @@ func (s *Service) fetch(now int64, ns string, requests []FlowRequest) {
 	for i := range requests {
 		if h := requests[i].rule; h != nil && h != before {
 			before = h
-			if h.window != nil {
-				h.window.Total(now)
+			if h.terms.Load() != uint64(special) {
+				h.Total(now)
 			}
 		}
 	}
@@ -113,16 +105,17 @@ func (s *Service) decideRun(now int64, ns string, requests []FlowRequest) (n int
 
 // grant grants the requests if there is room for all of them; else it has no effect.
 func (h *hotFlow) grant(now, units int64, requests []FlowRequest) bool {
-	if h.compat != nil || h.gate {
+	t := terms(h.terms.Load())
+	if t == special {
 		return false
 	}
-	most := h.most()
-	total, ok := h.window.Take(now, units, most)
+	most := t.most(h.space)
+	total, ok := h.Take(now, units, most)
 	if !ok {
 		return false
 	}
 	if more := units - int64(len(requests)); more > 0 {
-		h.cold.extra.Add(more)
+		h.cold.Load().extra.Add(more)
 	}
 	left := most - total + units
 	for i := range requests {

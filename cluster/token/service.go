@@ -106,7 +106,7 @@ func (s *Service) Flow(now int64, ns string, id int64, n int32, prioritized bool
 		return s.unknown(conflict)
 	}
 	if !f.space.admit(now, 1) {
-		f.cold.limited.Add(1)
+		f.cold.Load().limited.Add(1)
 		return chain.TokenResult{Status: chain.TokenTooManyRequest}
 	}
 	return s.decide(f, now, ns, id, n, prioritized)
@@ -142,12 +142,12 @@ func (s *Service) Param(now int64, ns string, id int64, n int32, values []wire.V
 	if found == nil {
 		return s.unknown(conflict)
 	}
-	if p := *found; !p.space.admit(now, 1) {
-		p.limited.Add(1)
+	if !found.space.admit(now, 1) {
+		found.limited.Add(1)
 		return chain.TokenResult{Status: chain.TokenTooManyRequest}
 	}
 	for {
-		if r, ok := (*found).decide(now, int64(n), values); ok {
+		if r, ok := found.decide(now, int64(n), values); ok {
 			return r
 		}
 		runtime.Gosched()

@@ -138,9 +138,9 @@ func (f *flowRule) status(s *Service, now int64) FlowStatus {
 	case f.rule.Grade == flow.GradeConcurrency:
 		st.Threshold = float64(f.places())
 	default:
-		st.Threshold = float64(f.most())
+		st.Threshold = float64(f.terms.most(f.space))
 		lent, extra := f.lent.Load(), f.extra.Load() // before the window, which is written before them
-		st.Current, st.Units = f.window.Total(now), uint64(f.window.Counted(now))
+		st.Current, st.Units = f.hot.Total(now), uint64(f.hot.Counted(now))
 		st.Waited = f.waited.Load()
 		st.Granted = uint64(max(0, int64(st.Units)-lent-extra))
 	}
