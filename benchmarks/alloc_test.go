@@ -20,13 +20,43 @@ func TestAllocsPerCall(t *testing.T) {
 			}
 			defer stop()
 			nothing := func() error { return nil }
-			for i := range c.Size() {
-				_ = g.Do(0, uint64(i), nothing)
-			}
 			i := uint64(0)
-			if n := testing.AllocsPerRun(2000, func() { _ = g.Do(0, i, nothing); i++ }); n != 0 {
-				t.Errorf("%v allocations per call, want none", n)
+			calls := func(n int) func() {
+				return func() {
+					for range n {
+						_ = g.Do(0, i, nothing)
+						i++
+					}
+				}
+			}
+			calls(c.Size())()
+			if n := leastAllocs(calls(1000)); n != 0 {
+				t.Errorf("%v allocations in 1,000 calls, want none", n)
 			}
 		})
+	}
+}
+
+// leastAllocs returns what f allocates, without what may happen once: as on a busy machine a window's next second.
+func leastAllocs(f func()) float64 {
+	least := testing.AllocsPerRun(5, f)
+	for range 2 {
+		least = min(least, testing.AllocsPerRun(5, f))
+	}
+	return least
+}
+
+// One allocation in a hundred calls is found, which an average per call would round to none.
+func TestAllocsAreNotRoundedAway(t *testing.T) {
+	var sink *int
+	call := 0
+	if n := leastAllocs(func() {
+		for range 1000 {
+			if call++; call%100 == 0 {
+				sink = new(int)
+			}
+		}
+	}); n < 10 || sink == nil {
+		t.Errorf("%v allocations in 1,000 calls, want 10", n)
 	}
 }

@@ -1,7 +1,7 @@
 // Package benchmarks measures what a guarded call costs, beside the libraries that a team would otherwise take, and
 // compares the figures with the project's budgets.
 //
-//	make bench                        the whole table; writes RESULTS.md, fails where a budget is missed
+//	make bench                        the whole table; writes RESULTS.md, fails where a budget is missed by more than 15 %
 //	make bench ROUNDS=1 SHORT=1       one quick round
 //	make gate-instructions            instructions per call against instructions.json
 //

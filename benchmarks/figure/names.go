@@ -61,36 +61,6 @@ func NewNamesRatio(limit, n int) (float64, error) {
 	return measure.Median(ratios), nil
 }
 
-// Days returns by how much the heap grows from the tenth minute of traffic with new names every minute to its end,
-// on a clock moved by hand.
-func Days(length time.Duration, perMinute int) (float64, error) {
-	c := newClock()
-	e, err := engineOn(c)
-	if err != nil {
-		return 0, err
-	}
-	defer e.Close()
-	const steps = 2 // per minute, each with a pass of maintenance
-	var early float64
-	name := 0
-	for minute := range int(length / time.Minute) {
-		if minute == 10 {
-			early = heap()
-		}
-		for range steps {
-			for range perMinute / steps {
-				call(e, "new-"+strconv.Itoa(10_000_000+name))
-				name++
-			}
-			c.advance(time.Minute / steps)
-			e.Maintain()
-		}
-	}
-	after := heap()
-	runtime.KeepAlive(e)
-	return after - early, nil
-}
-
 func cpuOf(f func()) time.Duration {
 	start := measure.CPUTime()
 	f()

@@ -28,8 +28,8 @@ type Slice struct {
 	CPU    float64 `json:"cpu"`    // of the whole process
 	Wall   float64 `json:"wall"`   // of all goroutines together: two that do not hinder each other halve it
 	Unit   float64 `json:"unit"`   // CPU time of one time.Since, beside it
-	Allocs float64 `json:"allocs"` // per call
-	Bytes  float64 `json:"bytes"`  // allocated per call
+	Allocs float64 `json:"allocs"` // per call, without those of the harness
+	Bytes  float64 `json:"bytes"`  // likewise
 	Steady bool    `json:"steady"` // the yardsticks before and after had their cores, and agree
 }
 
@@ -59,6 +59,7 @@ func Run(c guard.Case, o Options) ([]Slice, error) {
 	for i := range s.next {
 		s.next[i].i = uint64(i * n / o.Cores) // each goroutine begins at another resource
 	}
+	s.settle(o)
 	runtime.GC()
 	all := s.take(o)
 	if wrong := s.wrong.Load(); wrong > 0 {
@@ -96,20 +97,18 @@ type series struct {
 func (s *series) take(o Options) []Slice {
 	calls := s.calibrate(s.calls, o.Slice)
 	readings := s.calibrate(s.clocks, yardstick)
+	own := s.counted(s.clocks, readings).allocated // by the harness, each time
 	begin := time.Now()
 	var all []Slice
 	steady := 0
 	before := s.time(s.clocks, readings)
 	for steady < o.Slices && (len(all) == 0 || time.Since(begin) < o.Limit) {
-		var start, end runtime.MemStats
-		runtime.ReadMemStats(&start)
-		cost := s.time(s.calls, calls)
-		runtime.ReadMemStats(&end)
+		cost := s.counted(s.calls, calls)
 		after := s.time(s.clocks, readings)
 		one := Slice{
 			CPU: cost.cpu, Wall: cost.wall, Unit: (before.cpu + after.cpu) / 2,
-			Allocs: float64(end.Mallocs-start.Mallocs) / float64(calls),
-			Bytes:  float64(end.TotalAlloc-start.TotalAlloc) / float64(calls),
+			Allocs: max(0, cost.objects-own.objects) / float64(calls),
+			Bytes:  max(0, cost.bytes-own.bytes) / float64(calls),
 			Steady: min(before.share, after.share) >= gotCores && max(before.cpu, after.cpu) <= drift*min(before.cpu, after.cpu) &&
 				(s.cores == 1 || cost.undisturbed()), // on one core only CPU time is looked at
 		}
@@ -136,6 +135,7 @@ type cost struct {
 	cpu, wall float64 // ns per round
 	share     float64 // of the cores, that the process had
 	displaced bool    // another process took a core meanwhile
+	allocated         // only what counted returns has it
 }
 
 // undisturbed says whether the time is that of the process alone. A process that waits for its own locks does not

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -90,15 +91,71 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+// A known miss may be as large as it is known to be; what could not be measured cleanly is no miss.
+func TestStates(t *testing.T) {
+	t.Parallel()
+	single := budget{rows: []row{{"a", 1}}}
+	ratio := budget{rows: []row{{"a", 1}, {"b", 1}}}
+	for _, c := range []struct {
+		b     budget
+		worse float64
+		clean bool
+		want  state
+	}{
+		{single, 1, true, stateMet},
+		{single, 1.15, true, stateNear},
+		{single, 1.16, true, stateMissed},
+		{single.missedBy(2), 1.1, true, stateNear},
+		{single.missedBy(2), 2, true, stateKnown},
+		{single.missedBy(2), 2.01, true, stateMissed},
+		{single, 1, false, stateMet},
+		{single, 3, false, stateNoisy},
+		{ratio, 0.5, false, stateNoisy},
+		{ratio, math.NaN(), true, stateMissed},
+	} {
+		if got := c.b.state(c.worse, 1.15, c.clean); got != c.want {
+			t.Errorf("%v times the limit of %d rows, clean %v, known %v: %s, want %s", c.worse, len(c.b.rows), c.clean, c.b.known, got, c.want)
+		}
+	}
+}
+
+func TestMissedBudgetsFailTheRun(t *testing.T) {
+	t.Parallel()
+	near, far := of(4.5), of(9)
+	for name, c := range map[string]struct {
+		sample sample
+		want   []string
+	}{"near": {near, nil}, "far": {far, []string{"no rule"}}} {
+		if got := in(stateMissed, judge(table{one("tidegate/no-rule"): {c.sample}}, 1.15)); !slices.Equal(got, c.want) {
+			t.Errorf("%s: missed %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+// allocating makes a sample whose slices allocated so much per call.
+func allocating(allocs ...float64) sample {
+	var s sample
+	for _, a := range allocs {
+		s.Slices = append(s.Slices, measure.Slice{CPU: 80, Wall: 80, Unit: 20, Steady: true, Allocs: a})
+	}
+	return s
+}
+
 func TestJudgeAllocs(t *testing.T) {
 	t.Parallel()
-	s := of(4)
-	s.Slices[0].Allocs = 1
-	if v := judgeAllocs(table{{"tidegate/x", 1}: {s}}); v.state != stateMissed {
-		t.Errorf("one allocation per call: %s", v.state)
+	rare := allocating(0.01, 0.01, 0.01, 0.01)
+	v := judgeAllocs(table{{"tidegate/x", 2}: {rare}, {"tidegate/y", 1}: {allocating(0, 0.001)}})
+	if v.state != stateMissed || !strings.Contains(v.what, "tidegate/x on 2 cores") {
+		t.Errorf("an allocation in a hundred calls: %s, %q", v.state, v.what)
 	}
-	if v := judgeAllocs(table{{"tidegate/x", 1}: {of(4)}, {"peer/x", 1}: {s}}); v.state != stateMet {
-		t.Errorf("a peer's allocation: %s", v.state)
+	for name, table := range map[string]table{
+		"a peer's allocation":           {{"tidegate/x", 1}: {of(4)}, {"peer/x", 1}: {allocating(1)}},
+		"a table that grew in a slice":  {{"tidegate/x", 2}: {allocating(0, 0.4, 0, 0)}},
+		"a process that was late to it": {{"tidegate/x", 2}: {of(4), allocating(0.4, 0.4, 0, 0), of(4)}},
+	} {
+		if v := judgeAllocs(table); v.state != stateMet {
+			t.Errorf("%s: %s", name, v.state)
+		}
 	}
 }
 

@@ -54,7 +54,7 @@ func reportRows(out io.Writer, t table) {
 		}
 		fmt.Fprintf(out, "| %s | %s | %s | %s | %s | %s | %s | %s | %d, %d |\n", c.Name,
 			column(serial, func(s measure.Slice) float64 { return s.CPU }), column(serial, cpuUnits),
-			column(serial, func(s measure.Slice) float64 { return s.Allocs }), column(serial, func(s measure.Slice) float64 { return s.Bytes }),
+			t.allocsCell(serial), column(serial, func(s measure.Slice) float64 { return s.Bytes }),
 			column(parallel, timeUnits), ratio, column(parallel, cpuUnits),
 			len(t.clean(serial)), len(t.clean(parallel)))
 	}
@@ -66,6 +66,13 @@ func (t table) cell(r row, f func(measure.Slice) float64) string {
 	}
 	value, clean := t.median(r, f)
 	return number(value) + star(clean)
+}
+
+func (t table) allocsCell(r row) string {
+	if len(t[r]) == 0 {
+		return ""
+	}
+	return number(t.allocs(r))
 }
 
 func star(clean bool) string {

@@ -102,6 +102,15 @@ func (t table) median(r row, column func(measure.Slice) float64) (value float64,
 	return measure.Median(middles), clean
 }
 
+// allocs is the middle over all samples of what measure.Allocs says of each.
+func (t table) allocs(r row) float64 {
+	var values []float64
+	for _, s := range t[r] {
+		values = append(values, measure.Allocs(s.Slices))
+	}
+	return measure.Median(values)
+}
+
 func cpuUnits(s measure.Slice) float64  { return s.CPU / s.Unit }
 func timeUnits(s measure.Slice) float64 { return s.Wall / s.Unit }
 
