@@ -66,7 +66,7 @@ func (a Assign) Addr() string { return address(a.ServerHost, rulejson.Or(a.Serve
 
 // Validate returns nil or a *chain.MemberError that names the first member at fault.
 func (a Assign) Validate() error {
-	if err := checkName("serverHost", a.ServerHost); err != nil || a.ServerPort == 0 {
+	if err := checkHost("serverHost", a.ServerHost); err != nil || a.ServerPort == 0 {
 		return err
 	}
 	return checkPort("serverPort", a.ServerPort)

@@ -84,6 +84,7 @@ var wrong = map[cluster.Part][][2]string{
 		{`[{}]`, "[0].machineId: must not be blank"},
 		{`[{"machineId":"a"}]`, "[0].ip: must not be blank"},
 		{`[{"machineId":"a","ip":"b\n"}]`, "[0].ip: must not contain control characters"},
+		{`[{"machineId":"a","ip":"b:7","port":7}]`, "[0].ip: must be without the port"},
 		{`[{"machineId":"a","ip":"b"}]`, "[0].port: must be 1 to 65535, not 0"},
 		{`[{"machineId":"a","ip":"b","port":65536}]`, "[0].port: must be 1 to 65535, not 65536"},
 		{`[{"machineId":"a","ip":"b","port":"1"}]`, "[0].port: must be a whole number, not a string"},
@@ -109,6 +110,10 @@ var wrong = map[cluster.Part][][2]string{
 		{`{"serverHost":"h","serverPort":65536}`, "serverPort: must be 1 to 65535, not 65536"},
 		{`{"serverHost":"h","serverPort":true}`, "serverPort: must be a whole number, not a boolean"},
 		{`{"serverHost":"h"}`, ""},
+		{`{"serverHost":" [::1] "}`, ""},
+		{`{"serverHost":"two words"}`, `serverHost: must be the name or the address of a host and nothing else: "two words"`},
+		{`{"serverHost":"tcp://h"}`, `serverHost: must be the name or the address of a host and nothing else: "tcp://h"`},
+		{`{"serverHost":"h:18730"}`, `serverHost: must be without the port, which is a member of its own: "h:18730"`},
 	},
 	cluster.PartTransport: {
 		{`{"port":0}`, "port: must be above 0"},

@@ -32,7 +32,7 @@ func address(host string, port int) string {
 
 // Validate returns nil or a *chain.MemberError that names the first member at fault.
 func (g Group) Validate() error {
-	if err := rulejson.First(checkName("machineId", g.MachineID), checkName("ip", g.IP), checkPort("port", g.Port)); err != nil {
+	if err := rulejson.First(checkName("machineId", g.MachineID), checkHost("ip", g.IP), checkPort("port", g.Port)); err != nil {
 		return err
 	}
 	for i, client := range g.ClientSet {

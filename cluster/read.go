@@ -75,6 +75,21 @@ func checkPort(member string, port int) error {
 	return nil
 }
 
+// checkHost refuses what cannot be the name or address of a host.
+func checkHost(member, host string) error {
+	if err := checkName(member, host); err != nil {
+		return err
+	}
+	host = strings.TrimSpace(host)
+	switch {
+	case strings.ContainsAny(host, " /@?#"):
+		return chain.Refuse(member, "must be the name or the address of a host and nothing else: %q", host)
+	case strings.Count(host, ":") == 1:
+		return chain.Refuse(member, "must be without the port, which is a member of its own: %q", host)
+	}
+	return nil
+}
+
 // checkName refuses a blank or unprintable name of a machine, a host or a namespace.
 func checkName(member, name string) error {
 	if blank(name) {

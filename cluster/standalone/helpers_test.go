@@ -75,18 +75,24 @@ func stop(t *testing.T, s *standalone.Server) {
 	}
 }
 
-// ask returns a client's answer to one request, asked over a connection of its own.
-func ask(t *testing.T, address string, id int64, opts ...client.Option) chain.TokenResult {
+// connect returns a client of the server.
+func connect(t *testing.T, address string, opts ...client.Option) *client.Client {
 	t.Helper()
 	c := client.New(append([]client.Option{
 		client.WithServer(address), client.WithNamespace("shop"), client.WithTimeout(5 * time.Second),
 		client.WithMaxTimeouts(0), client.WithoutBackOff(),
 	}, opts...)...)
+	t.Cleanup(func() { _ = c.Close() })
 	c.Start()
+	_ = c.Ready(t.Context()) // a request tells
+	return c
+}
+
+// ask returns a client's answer to one request, asked over a connection of its own.
+func ask(t *testing.T, address string, id int64, opts ...client.Option) chain.TokenResult {
+	t.Helper()
+	c := connect(t, address, opts...)
 	defer c.Close()
-	if err := c.Ready(t.Context()); err != nil {
-		return chain.TokenResult{Status: chain.TokenFail, Err: err}
-	}
 	return c.RequestToken(t.Context(), id, 1, false)
 }
 

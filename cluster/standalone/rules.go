@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/tidegate-go/tidegate/chain"
 	"github.com/tidegate-go/tidegate/cluster/token"
@@ -31,6 +32,7 @@ type ruleFile struct {
 	source    *datasource.File
 	service   *token.Service
 	logger    *slog.Logger
+	opened    atomic.Bool // content was put into force
 
 	mu     sync.Mutex
 	loaded loaded          // what became of the content in force; guarded by mu
@@ -49,6 +51,7 @@ func openRules(ctx context.Context, s *token.Service, namespace string, kind cha
 	if err := r.source.Start(ctx, datasource.HandlerFuncs{OnUpdate: r.update}); err != nil {
 		return nil, err
 	}
+	r.opened.Store(true)
 	return r, nil
 }
 
@@ -58,8 +61,7 @@ func (r *ruleFile) close() { _ = r.source.Close() } // it always returns nil
 func (r *ruleFile) update(_ context.Context, content []byte) error {
 	d, err := r.parse(content)
 	if err != nil {
-		r.logger.Error("rule file refused; the rules before stay in force", "error", err)
-		return err
+		return r.refuse(err)
 	}
 	flows, params, routes := rulesOf(d.Flow.Items), rulesOf(d.Param.Items), rulesOf(d.Gateway.Items)
 	ownFlows, ownParams := len(flows), len(params)
@@ -74,9 +76,7 @@ func (r *ruleFile) update(_ context.Context, content []byte) error {
 	refused := refusals(d)
 	total, valid := len(d.Flow.Items)+len(d.Param.Items)+len(d.Gateway.Items), ownFlows+ownParams+len(routes)
 	if total > 0 && valid == 0 {
-		err := fmt.Errorf("no rule could be put into force: %s", strings.Join(refused, "; "))
-		r.logger.Error("rule file refused; the rules before stay in force", "error", err)
-		return err
+		return r.refuse(fmt.Errorf("no rule could be put into force: %s", strings.Join(refused, "; ")))
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -93,6 +93,14 @@ func (r *ruleFile) update(_ context.Context, content []byte) error {
 		r.loaded.warnings = append(r.loaded.warnings, noneInCluster)
 	}
 	return r.tell()
+}
+
+// refuse logs why content is not put into force, unless the caller of openRules is told.
+func (r *ruleFile) refuse(err error) error {
+	if r.opened.Load() {
+		r.logger.Error("rule file refused; the rules before stay in force", "error", err)
+	}
+	return err
 }
 
 // tell logs what is odd about the rules, and returns the error that some are refused. The caller holds mu.

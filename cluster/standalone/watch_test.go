@@ -72,3 +72,37 @@ func TestWarnings(t *testing.T) {
 		}
 	}
 }
+
+// A gateway's own rule file is one for the token server too.
+func TestGatewayRules(t *testing.T) {
+	t.Parallel()
+	file := newPlace(t).write("gateway.json", `{
+		"flowRules": [`+rule(1, 3)+`],
+		"gatewayFlowRules": [
+			{"resource": "all", "count": 2, "intervalSec": 60, "clusterMode": true, "clusterConfig": {"flowId": 7, "thresholdType": 1}},
+			{"resource": "each", "count": 1, "intervalSec": 60, "paramItem": {"parseStrategy": 0}, "clusterMode": true,
+				"clusterConfig": {"flowId": 8, "thresholdType": 1}},
+			{"resource": "here", "count": 1}
+		]}`)
+	s := start(t, standalone.Config{Namespaces: standalone.Bindings{"shop=" + file}})
+	if f := s.Status().Files[0]; f.Rules != 3 || len(f.Refused) > 0 {
+		t.Errorf("%+v", f)
+	}
+	c := connect(t, s.Addr().String())
+	for i, want := range []chain.TokenStatus{chain.TokenOK, chain.TokenOK, chain.TokenBlocked} {
+		if got := c.RequestToken(t.Context(), 7, 1, false); got.Status != want {
+			t.Errorf("request %d for all: %+v, want %v", i, got, want)
+		}
+	}
+	for i, v := range []struct {
+		value string
+		want  chain.TokenStatus
+	}{{"10.0.0.1", chain.TokenOK}, {"10.0.0.1", chain.TokenBlocked}, {"10.0.0.2", chain.TokenOK}} {
+		if got := c.RequestParamToken(t.Context(), 8, 1, []chain.Arg{chain.String("", v.value)}); got.Status != v.want {
+			t.Errorf("request %d for %s: %+v, want %v", i, v.value, got, v.want)
+		}
+	}
+	if got := c.RequestToken(t.Context(), 1, 3, false); got.Status != chain.TokenOK {
+		t.Errorf("the flow rule beside: %+v", got)
+	}
+}
