@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/tidegate-go/tidegate"
+	"github.com/tidegate-go/tidegate/internal/alloctest"
 )
 
 // pathCase is one way that a call can take through the engine.
@@ -82,7 +83,7 @@ func pathCases() map[string]pathCase {
 	}
 }
 
-func TestEnterAllocs(t *testing.T) { // not parallel: AllocsPerRun
+func TestEnterAllocs(t *testing.T) { // not parallel: it counts allocations
 	for name, c := range pathCases() {
 		t.Run(name, func(t *testing.T) {
 			g := newGuard(t)
@@ -96,14 +97,14 @@ func TestEnterAllocs(t *testing.T) { // not parallel: AllocsPerRun
 				c.prepare(g)
 			}
 			ctx, wrong := context.Background(), 0
-			if n := testing.AllocsPerRun(500, func() {
+			if n := alloctest.Count(func() {
 				entry, err := g.Enter(ctx, "r", c.call)
 				if (err != nil) != c.blocked {
 					wrong++
 				}
 				entry.Exit(nil)
 			}); n != 0 {
-				t.Errorf("%v allocations per call, want 0", n)
+				t.Errorf("%v allocations in 100 calls, want 0", n)
 			}
 			if wrong > 1 { // the first may prepare the rule
 				t.Errorf("%d calls did not take the path", wrong)
@@ -113,7 +114,7 @@ func TestEnterAllocs(t *testing.T) { // not parallel: AllocsPerRun
 }
 
 // Time that moves, errors at exit, and a context that carries origin and entrance.
-func TestEnterAllocsOverTime(t *testing.T) { // not parallel: AllocsPerRun
+func TestEnterAllocsOverTime(t *testing.T) { // not parallel: it counts allocations
 	g := newGuard(t)
 	load(t, g.FlowRules(), `{"resource":"r","count":100}`, `{"resource":"r","count":1,"controlBehavior":2,"maxQueueingTimeMs":0,"limitApp":"app"}`,
 		`{"resource":"slow","count":0.9}`)
@@ -130,17 +131,17 @@ func TestEnterAllocsOverTime(t *testing.T) { // not parallel: AllocsPerRun
 	for range 400 { // fills the minute
 		call()
 	}
-	if n := testing.AllocsPerRun(500, call); n != 0 {
-		t.Errorf("%v allocations per call, want 0", n)
+	if n := alloctest.Count(call); n != 0 {
+		t.Errorf("%v allocations in 100 calls, want 0", n)
 	}
 }
 
-func TestExitAllocs(t *testing.T) { // not parallel: AllocsPerRun
+func TestExitAllocs(t *testing.T) { // not parallel: it counts allocations
 	g := newGuard(t)
 	stale := g.pass("r")
 	stale.Exit(nil)
 	var zero tidegate.Entry
-	if n := testing.AllocsPerRun(500, func() {
+	if n := alloctest.Count(func() {
 		stale.Exit(errCall)
 		stale.SetError(errCall)
 		zero.Exit(errCall)
@@ -151,10 +152,10 @@ func TestExitAllocs(t *testing.T) { // not parallel: AllocsPerRun
 	}
 }
 
-func TestRefusalAllocs(t *testing.T) { // not parallel: AllocsPerRun
+func TestRefusalAllocs(t *testing.T) { // not parallel: it counts allocations
 	g := newGuard(t)
 	load(t, g.FlowRules(), `{"resource":"r","count":0}`)
-	if n := testing.AllocsPerRun(500, func() {
+	if n := alloctest.Count(func() {
 		_, err := g.enter("r")
 		if !isFlow(err) {
 			t.Error("not refused by a flow rule")
@@ -169,10 +170,10 @@ func isFlow(err error) bool {
 	return ok && blocked.Is(tidegate.ErrFlow) && blocked.Is(tidegate.ErrBlocked)
 }
 
-func TestSwitchedOffAllocs(t *testing.T) { // not parallel: AllocsPerRun
+func TestSwitchedOffAllocs(t *testing.T) { // not parallel: it counts allocations
 	g := newGuard(t)
 	g.SetEnabled(false)
-	if n := testing.AllocsPerRun(500, func() { g.call("r", nil) }); n != 0 {
+	if n := alloctest.Count(func() { g.call("r", nil) }); n != 0 {
 		t.Errorf("%v allocations, want 0", n)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tidegate-go/tidegate"
 	"github.com/tidegate-go/tidegate/flow"
+	"github.com/tidegate-go/tidegate/internal/alloctest"
 	"github.com/tidegate-go/tidegate/isolation"
 )
 
@@ -258,7 +259,7 @@ func TestGuardAllocs(t *testing.T) {
 	must(t, e.FlowRules().Load, flow.Rule{Resource: "closed"})
 	g := answering(e, "OnBlock", "Fallback")
 	ctx, fn := t.Context(), returning("", nil)
-	if n := testing.AllocsPerRun(1000, func() { _, _ = g.Do(ctx, "closed", fn) }); n != 0 {
+	if n := alloctest.Count(func() { _, _ = g.Do(ctx, "closed", fn) }); n != 0 {
 		t.Errorf("refused: %v allocations per call, want 0", n)
 	}
 	// Two for the context that makes calls inside fn children of this one.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tidegate-go/tidegate"
+	"github.com/tidegate-go/tidegate/internal/alloctest"
 )
 
 // kindPath is one way that a call can take through a rule of one kind.
@@ -18,7 +19,7 @@ type kindPath struct {
 	blocked bool
 }
 
-func TestKindAllocs(t *testing.T) { // not parallel: AllocsPerRun
+func TestKindAllocs(t *testing.T) { // not parallel: it counts allocations
 	for _, paths := range []map[string]kindPath{paramPaths(), authorityPaths(), systemPaths(), gatewayPaths(), adaptivePaths()} {
 		for name, c := range paths {
 			t.Run(name, func(t *testing.T) { testKindPath(t, c) })
@@ -36,14 +37,14 @@ func testKindPath(t *testing.T, c kindPath) {
 		c.prepare(g)
 	}
 	ctx, wrong := context.Background(), 0
-	if n := testing.AllocsPerRun(500, func() {
+	if n := alloctest.Count(func() {
 		entry, err := g.Enter(ctx, "r", c.call)
 		if (err != nil) != c.blocked {
 			wrong++
 		}
 		entry.Exit(nil)
 	}); n != 0 {
-		t.Errorf("%v allocations per call, want 0", n)
+		t.Errorf("%v allocations in 100 calls, want 0", n)
 	}
 	if wrong > 1 { // the first may prepare the rule
 		t.Errorf("%d calls did not take the path", wrong)
@@ -172,10 +173,10 @@ func adaptivePaths() map[string]kindPath {
 }
 
 // API groups are found without allocations but for the list of names.
-func TestAPIGroupsAllocs(t *testing.T) { // not parallel: AllocsPerRun
+func TestAPIGroupsAllocs(t *testing.T) { // not parallel: it counts allocations
 	g := newGuard(t)
 	load(t, g.APIDefinitions(), `{"apiName":"a","predicateItems":[{"pattern":"/a"},{"pattern":"/b/","matchStrategy":1},{"pattern":"/c/[0-9]+","matchStrategy":2}]}`)
-	if n := testing.AllocsPerRun(500, func() {
+	if n := alloctest.Count(func() {
 		if len(g.APIGroups("/d/1")) != 0 {
 			t.Error("a group was found")
 		}

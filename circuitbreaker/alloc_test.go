@@ -4,9 +4,10 @@ import (
 	"testing"
 
 	"github.com/tidegate-go/tidegate/circuitbreaker"
+	"github.com/tidegate-go/tidegate/internal/alloctest"
 )
 
-func TestBreakerAllocs(t *testing.T) { // not parallel: AllocsPerRun
+func TestBreakerAllocs(t *testing.T) { // not parallel: it counts allocations
 	rule := circuitbreaker.Rule{Grade: circuitbreaker.ErrorRatio, Count: 0.5, TimeWindow: 10}
 	closed := circuitbreaker.NewBreaker(rule, "r", nil)
 	rule.StatBucketCount = 10
@@ -44,7 +45,7 @@ func TestBreakerAllocs(t *testing.T) { // not parallel: AllocsPerRun
 		},
 	}
 	for name, call := range tests {
-		if n := testing.AllocsPerRun(1000, call); n != 0 {
+		if n := alloctest.Count(call); n != 0 {
 			t.Errorf("%s: %v allocations per call, want 0", name, n)
 		}
 	}

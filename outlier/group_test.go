@@ -13,6 +13,7 @@ import (
 
 	"github.com/tidegate-go/tidegate/chain"
 	"github.com/tidegate-go/tidegate/circuitbreaker"
+	"github.com/tidegate-go/tidegate/internal/alloctest"
 	"github.com/tidegate-go/tidegate/outlier"
 )
 
@@ -381,7 +382,7 @@ func TestInjectedClock(t *testing.T) {
 	want(t, "Ejected", g.Ejected(), "")
 }
 
-func TestPickAllocs(t *testing.T) { // not parallel: AllocsPerRun
+func TestPickAllocs(t *testing.T) { // not parallel: it counts allocations
 	g := newGroup(t, outlier.Config{}, "a", "b", "c", "d")
 	fail(t, g, "b")
 	calls := map[string]func(){
@@ -390,7 +391,7 @@ func TestPickAllocs(t *testing.T) { // not parallel: AllocsPerRun
 		"Start refused": func() { _, _ = g.Start("b") },
 	}
 	for name, call := range calls {
-		if n := testing.AllocsPerRun(1000, call); n != 0 {
+		if n := alloctest.Count(call); n != 0 {
 			t.Errorf("%s: %v allocations per call, want 0", name, n)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tidegate-go/tidegate/internal/alloctest"
 	"github.com/tidegate-go/tidegate/stat"
 )
 
@@ -311,7 +312,7 @@ func TestPeakInFlight(t *testing.T) {
 	}
 }
 
-func TestNodeAllocs(t *testing.T) { // not parallel: AllocsPerRun
+func TestNodeAllocs(t *testing.T) { // not parallel: it counts allocations
 	n := stat.NewNode(scope(t, time.Second, 2))
 	now := epoch
 	for range 1000 { // fills the history, whose chunks are made once
@@ -319,7 +320,7 @@ func TestNodeAllocs(t *testing.T) { // not parallel: AllocsPerRun
 		n.Pass(0, now, 1)
 		n.Complete(0, now, 1, ms, false)
 	}
-	if got := testing.AllocsPerRun(1000, func() {
+	if got := alloctest.Count(func() {
 		now += 100 * ms
 		n.Pass(0, now, 1)
 		n.Block(0, now, 1)

@@ -9,9 +9,10 @@ import (
 
 	"github.com/tidegate-go/tidegate/chain"
 	"github.com/tidegate-go/tidegate/cluster/client"
+	"github.com/tidegate-go/tidegate/internal/alloctest"
 )
 
-func TestRequestAllocs(t *testing.T) { // not parallel: AllocsPerRun
+func TestRequestAllocs(t *testing.T) { // not parallel: it counts allocations
 	addr := echo(t)
 	c := usable(t, connect(t, addr))
 	lone := usable(t, connect(t, addr, client.WithCoalescing(0)))
@@ -30,13 +31,13 @@ func TestRequestAllocs(t *testing.T) { // not parallel: AllocsPerRun
 		for range 100 {
 			call()
 		}
-		if n := testing.AllocsPerRun(1000, func() { call() }); n != 0 {
+		if n := alloctest.Count(func() { call() }); n != 0 {
 			t.Errorf("%s: %v allocations", name, n)
 		}
 	}
 }
 
-func TestCrowdAllocs(t *testing.T) { // not parallel: AllocsPerRun
+func TestCrowdAllocs(t *testing.T) { // not parallel: it counts allocations
 	addr := echo(t)
 	for name, opts := range map[string][]client.Option{"single": nil, "coalescing": {client.WithCoalescing(0)}} {
 		c := usable(t, connect(t, addr, opts...))

@@ -11,9 +11,10 @@ import (
 	"time"
 
 	"github.com/tidegate-go/tidegate/cluster/wire"
+	"github.com/tidegate-go/tidegate/internal/alloctest"
 )
 
-func TestRequestAllocs(t *testing.T) { // not parallel: AllocsPerRun
+func TestRequestAllocs(t *testing.T) { // not parallel: it counts allocations
 	_, addr := start(t, newService(t))
 	p := dial(t, addr)
 	p.ping("appA")
@@ -28,7 +29,7 @@ func TestRequestAllocs(t *testing.T) { // not parallel: AllocsPerRun
 		}
 		p.send(one)
 		batch, answers := bytes.Repeat(one, 32), make([]byte, 32*len(p.receive()))
-		if n := testing.AllocsPerRun(500, func() {
+		if n := alloctest.Count(func() {
 			p.send(batch)
 			if _, err := io.ReadFull(p.Conn, answers); err != nil {
 				t.Error(err)

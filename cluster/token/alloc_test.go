@@ -9,6 +9,7 @@ import (
 	"github.com/tidegate-go/tidegate/cluster/wire"
 	"github.com/tidegate-go/tidegate/flow"
 	"github.com/tidegate-go/tidegate/hotspot"
+	"github.com/tidegate-go/tidegate/internal/alloctest"
 )
 
 func TestAllocNothing(t *testing.T) { // counts allocations, so alone
@@ -49,7 +50,7 @@ func TestAllocNothing(t *testing.T) { // counts allocations, so alone
 			for range 200 {
 				f()
 			}
-			if n := testing.AllocsPerRun(500, f); n != 0 {
+			if n := alloctest.Count(f); n != 0 {
 				t.Errorf("compatible %v: %s allocates %v times", b.Compatible(), name, n)
 			}
 		}
