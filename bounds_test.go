@@ -181,6 +181,36 @@ func TestIdleNamesMakeRoom(t *testing.T) {
 	}
 }
 
+// A steady flow of new names keeps a steady number of resources, and all names soon have one of their own.
+func TestSteadyNamesKeepASteadySize(t *testing.T) {
+	t.Parallel()
+	for _, every := range []int64{10_000, 60_000} {
+		const limit, perMinute = 400, 180
+		g := newGuard(t, tidegate.WithMaxResources(limit), tidegate.WithIdleTimeout(time.Hour))
+		least, most, beyond := limit+1, 0, int64(0)
+		name := 0
+		for at := every; at <= 30*60_000; at += every {
+			for range perMinute * every / 60_000 {
+				g.call(fmt.Sprint("name", name), nil)
+				name++
+			}
+			g.at(at).Maintain()
+			if at == 10*60_000 {
+				beyond = g.Counters().ResourceOverflow
+			}
+			if at >= 10*60_000 {
+				least, most = min(least, len(g.Resources())), max(most, len(g.Resources()))
+			}
+		}
+		if most-least > limit/20 {
+			t.Errorf("a pass every %d ms: %d to %d resources", every, least, most)
+		}
+		if n := g.Counters().ResourceOverflow - beyond; n != 0 {
+			t.Errorf("a pass every %d ms: %d calls without a resource of their own", every, n)
+		}
+	}
+}
+
 func TestOriginsAndContextsGo(t *testing.T) {
 	t.Parallel()
 	g := newGuard(t, tidegate.WithIdleTimeout(time.Minute))

@@ -57,11 +57,13 @@ type Engine struct {
 	sampler   sampler
 	observers observers
 	counters  counters
-	noting    sync.Mutex  // held to change naming and patterned
-	naming    atomic.Bool // there are rules, in force or switched off
-	patterned atomic.Bool // a rule in force is a pattern
-	crowded   atomic.Bool // an origin was refused a node of its own since the last maintenance
-	pressed   atomic.Bool // a name was refused a resource of its own since the last maintenance
+	noting    sync.Mutex   // held to change naming and patterned
+	naming    atomic.Bool  // there are rules, in force or switched off
+	patterned atomic.Bool  // a rule in force is a pattern
+	crowded   atomic.Bool  // an origin was refused a node of its own since the last maintenance
+	pressed   atomic.Bool  // a name was refused a resource of its own since room was last made
+	grown     atomic.Int64 // resources made since then
+	roomAt    atomic.Int64 // when room was last made for new names, ns on the clock
 
 	closing sync.Once
 	stop    context.CancelFunc

@@ -39,6 +39,7 @@ func (e *Engine) makeResource(name string, kind chain.ResourceType) *resource {
 }
 
 func (e *Engine) newResource(name, ruleName string, kind chain.ResourceType) *resource {
+	e.grown.Add(1)
 	r := &resource{created: e.clock.now()}
 	stat.InitResource(&r.Resource, e.tree, name, ruleName, uint8(kind))
 	return r
