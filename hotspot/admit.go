@@ -57,18 +57,21 @@ func (c *Controller) admitAll(now int64, arg chain.Arg, n int64, holds []Hold) (
 // holdAgain reserves one more call in flight of a value that the same call already holds, if others alone leave room.
 func (c *Controller) holdAgain(now int64, key Key, mine []Hold) (h Hold, ok bool) {
 	own := int64(0)
-	var v *value
-	var f form
-	p := probe{key: &key}
-	c.table.hasher.prepare(&p)
+	var g grant
+	var p probe
+	c.table.hasher.prepare(&p, &key)
 	for i := range mine {
-		if h := &mine[i]; p.matches(h.v, h.form) && !p.isOther(h.v) {
-			v, f, own = h.v, h.form, own+1
+		if h := &mine[i]; p.matches(h.v, h.form) && !p.isOther(h.v, &c.table.store.Load().slab) {
+			g, own = h.grant, own+1
 		}
 	}
-	if v == nil || c.hold(now, v, f, c.limitOf(v, f), own, &h) != passed {
+	if g.v == nil {
 		return Hold{}, false
 	}
-	v.noted(now, 1)
-	return h, true
+	g, r := c.hold(g.v, g.form, c.limitOf(g.v, g.form), own)
+	if r != passed {
+		return Hold{}, false
+	}
+	g.v.noted(now, 1)
+	return c.holdOf(g, now, 1), true
 }

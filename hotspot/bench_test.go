@@ -109,6 +109,25 @@ func BenchmarkParallel(b *testing.B) {
 	}
 }
 
+// BenchmarkParallelMiss brings 1,000,000 values to a table of 20,000 by all cores.
+func BenchmarkParallelMiss(b *testing.B) {
+	c, args := hotspot.New(qps(100)), textArgs(1_000_000)
+	var worker atomic.Int64
+	b.ReportAllocs()
+	b.ResetTimer()
+	b.RunParallel(func(pb *testing.PB) {
+		i, now := int(worker.Add(250_007))%len(args), int64(1e9)
+		for pb.Next() {
+			if i++; i == len(args) {
+				i = 0
+			}
+			now += 500
+			key, _ := hotspot.ScalarKey(args[i])
+			c.Reserve(now, key, 1)
+		}
+	})
+}
+
 func intArgs(n int) []chain.Arg {
 	args := make([]chain.Arg, n)
 	for i := range args {

@@ -14,63 +14,65 @@ const nsPerMs = 1_000_000
 const noPrior = -1
 
 // take reserves n tokens of v.
-func (c *Controller) take(now int64, v *value, f form, l *limit, n int64, h *Hold) result {
+func (c *Controller) take(now int64, v *value, f form, l *limit, n int64) (grant, result) {
 	price, ms := l.units(n), now/nsPerMs
 	if price > l.capacity {
-		return refused
+		return grant{}, refused
 	}
 	for {
 		left := v.state.Load()
 		since := v.since.Load()
 		switch {
+		case left >= price && left <= l.capacity && ms-since <= l.period:
+			if v.state.CompareAndSwap(left, left-price) {
+				return grant{v, f, since, noPrior}, passed
+			}
 		case left == stateDead:
-			return lost
+			return grant{}, lost
 		case left == stateFresh || ms-since > l.period:
-			if r := c.fill(now, v, f, l, n, h); r != again {
-				return r
+			if g, r := c.fill(now, v, f, l, n); r != again {
+				return g, r
 			}
 		case left < price:
-			return refused
-		case left > l.capacity: // the limit has been divided further
+			return grant{}, refused
+		default: // the limit has been divided further
 			v.state.CompareAndSwap(left, l.capacity)
-		case v.state.CompareAndSwap(left, left-price):
-			h.v, h.form, h.n, h.at, h.a, h.b = v, f, n, now, since, noPrior
-			return passed
 		}
 	}
 }
 
 // fill refills v, or gives a new one its first tokens, and reserves n of them. If another call has just done so it
 // returns again.
-func (c *Controller) fill(now int64, v *value, f form, l *limit, n int64, h *Hold) result {
-	s := c.table.shardOf(v)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !v.is(f) {
-		return lost
+func (c *Controller) fill(now int64, v *value, f form, l *limit, n int64) (grant, result) {
+	s := c.table.lock(v, f)
+	if s == nil {
+		return grant{}, lost
 	}
+	defer s.mu.Unlock()
 	price, ms, since := l.units(n), now/nsPerMs, v.since.Load()
 	for {
 		left := v.state.Load()
 		full := l.capacity
 		switch {
 		case left == stateDead:
-			return lost
+			return grant{}, lost
 		case left == stateFresh:
 			v.since.Store(ms)
 		case ms-since <= l.period:
-			return again
+			return grant{}, again
 		default:
 			full = min(full, satAdd(left, l.earned(ms-since)))
 		}
 		if full < price {
-			return refused
+			return grant{}, refused
 		}
 		if v.state.CompareAndSwap(left, full-price) {
-			v.setRoom(l.capacity - full)
+			if c.spent {
+				v.stat.Store(history(c.spentOf(v, l, left), ms-since))
+			}
+			c.setRoom(v, l.capacity-full)
 			v.since.Store(ms)
-			*h = Hold{v: v, form: f, n: n, at: now, a: since, b: left}
-			return passed
+			return grant{v, f, since, left}, passed
 		}
 	}
 }
@@ -79,22 +81,19 @@ func (c *Controller) fill(now int64, v *value, f form, l *limit, n int64, h *Hol
 // given back, as many as a refill since then has not given back already.
 func (c *Controller) giveBack(h *Hold, l *limit) {
 	v := h.v
-	s := c.table.shardOf(v)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !v.is(h.form) {
+	s := c.table.lock(v, h.form)
+	if s == nil {
 		return
 	}
+	defer s.mu.Unlock()
 	price, since := l.units(h.n), v.since.Load()
-	if h.b == noPrior {
-		if since != h.a {
-			price = v.takeRoom(price)
-		}
+	if h.b == noPrior && since == h.a {
 		v.addTokens(price, l.capacity)
 		return
 	}
-	if since != h.at/nsPerMs {
-		v.addTokens(v.takeRoom(price), l.capacity)
+	if h.b == noPrior || since != h.at/nsPerMs { // there was a refill
+		c.forget(h, since)
+		v.addTokens(c.takeRoom(v, price), l.capacity)
 		return
 	}
 	full := l.capacity
@@ -103,7 +102,10 @@ func (c *Controller) giveBack(h *Hold, l *limit) {
 	}
 	v.since.Store(h.a) // sends callers to the lock until it is clear whether the refill is undone
 	if v.state.CompareAndSwap(full-price, h.b) {
-		v.setRoom(0)
+		c.setRoom(v, 0)
+		if c.spent { // what was before the refill before is over a second ago
+			v.stat.Store(0)
+		}
 		return
 	}
 	v.since.Store(since)
@@ -111,8 +113,8 @@ func (c *Controller) giveBack(h *Hold, l *limit) {
 }
 
 // takeRoom returns how much of price the last refill would have kept had it been there. Caller holds the shard's mu.
-func (v *value) takeRoom(price int64) int64 {
-	x := v.more.Load()
+func (c *Controller) takeRoom(v *value, price int64) int64 {
+	x := c.table.extraOf(v)
 	if x == nil { // no burst, so every refill fills the bucket
 		return 0
 	}
@@ -122,8 +124,8 @@ func (v *value) takeRoom(price int64) int64 {
 }
 
 // setRoom notes what a refill has left unfilled. Caller holds the shard's mu.
-func (v *value) setRoom(units int64) {
-	if x := v.more.Load(); x != nil {
+func (c *Controller) setRoom(v *value, units int64) {
+	if x := c.table.extraOf(v); x != nil {
 		x.room = units
 	}
 }

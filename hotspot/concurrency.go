@@ -21,23 +21,22 @@ func inFlight(state int64) int64 {
 }
 
 // hold reserves one of the calls in flight. own of them are the asking call's and do not count against it.
-func (c *Controller) hold(now int64, v *value, f form, l *limit, own int64, h *Hold) result {
+func (c *Controller) hold(v *value, f form, l *limit, own int64) (grant, result) {
 	for {
 		state := v.state.Load()
 		switch {
 		case state == stateDead || state&^flightMask != flight(f):
-			return lost
+			return grant{}, lost
 		case inFlight(state)-own >= l.most:
-			return refused
+			return grant{}, refused
 		case v.state.CompareAndSwap(state, state+1):
-			*h = Hold{v: v, form: f, n: 1, at: now}
-			return passed
+			return grant{v: v, form: f}, passed
 		}
 	}
 }
 
 // drop ends one call in flight; it never goes below zero.
-func (c *Controller) drop(v *value) {
+func (c *Controller) drop(v *value, f form) {
 	for {
 		state := v.state.Load()
 		flying := inFlight(state)
@@ -46,7 +45,7 @@ func (c *Controller) drop(v *value) {
 		}
 		if v.state.CompareAndSwap(state, state-1) {
 			if flying == 1 {
-				c.table.released(v)
+				c.table.released(v, f)
 			}
 			return
 		}

@@ -13,6 +13,7 @@ type Controller struct {
 	base     limit
 	items    map[Key]*limit // never changed
 	way      way
+	spent    bool     // passes are counted by the tokens spent: see spent.go
 	queueing int64    // ns; throttling: a wait must be below it
 	duration int64    // ns; what the count is for
 	divider  *divider // nil: nothing is divided
@@ -40,12 +41,17 @@ const (
 )
 
 // A Hold is what a passed call has reserved, to be handed to Undo or Release once. Its zero value holds nothing.
-// It refers to the value's record, so that neither needs to look the value up.
 type Hold struct {
+	grant
+	n  int64
+	at int64 // when it was reserved
+}
+
+// A grant is what is reserved of a value. It refers to the value's record, so that giving it back needs no look-up. It
+// travels in registers.
+type grant struct {
 	v    *value
-	form form // that v had
-	n    int64
-	at   int64 // when it was reserved
+	form form  // that v had
 	a    int64 // bucket: time of the last refill before, in ms; queue: the place given
 	b    int64 // bucket: units left before, or noPrior; queue: the place given before
 }
@@ -63,19 +69,20 @@ func New(rule Rule) *Controller {
 	switch {
 	case rule.Grade == GradeConcurrency:
 		c.way = wayConcurrency
-		c.table.init(capacity, true, false, flightUse)
+		c.table.init(capacity, true, true, false, flightUse)
 	case rule.ControlBehavior == Throttling:
 		c.way = wayQueue
-		c.table.init(capacity, false, false, c.queueUse)
+		c.table.init(capacity, true, false, false, c.queueUse)
 	default:
-		c.table.init(capacity, false, rule.BurstCount > 0, c.bucketUse)
+		c.spent = c.base.period == spentPeriod && !c.base.closed()
+		c.table.init(capacity, false, false, rule.BurstCount > 0, c.bucketUse)
 	}
 	return c
 }
 
 // Threshold returns the threshold of a value: its exception item's count, or the rule's.
 func (c *Controller) Threshold(key Key) float64 {
-	return c.inForce(c.itemOf(&key)).count
+	return c.inForce(c.items[key]).count
 }
 
 // inForce returns the limit that counts now for an exception item, or for values without one if nil.
@@ -128,86 +135,100 @@ func (c *Controller) Keys(arg chain.Arg, yield func(Key) bool) {
 // counts as one, whatever its n. Under throttling a call charges its own cost.
 // It allocates nothing for a value that is in the table.
 func (c *Controller) Reserve(now int64, key Key, n int64) (h Hold, wait int64, ok bool) {
-	wait, ok = c.reserve(now, &key, n, &h)
-	return h, wait, ok
+	var p probe
+	c.table.hasher.prepare(&p, &key)
+	v, f := c.table.find(&p)
+	g, wait, ok := c.reserve(now, &p, v, f, n)
+	return c.holdOf(g, now, n), wait, ok
 }
 
-// reserve is Reserve without copies of what is large; h must be zero.
-func (c *Controller) reserve(now int64, key *Key, n int64, h *Hold) (wait int64, ok bool) {
-	p := probe{key: key}
-	c.table.hasher.prepare(&p)
-	if v, f := c.table.indexOf(&p).find(&p, &c.table.slab); v != nil {
-		v.touch()
-		if wait, r := c.reserveOf(now, v, f, n, h); r != lost && v.is(f) {
-			return wait, r == passed
-		}
-		*h = Hold{}
+// holdOf returns the hold of what a call at now that counts n was granted.
+func (c *Controller) holdOf(g grant, now, n int64) Hold {
+	switch {
+	case g.v == nil:
+		return Hold{}
+	case c.way == wayConcurrency:
+		n = 1
 	}
-	return c.reserveNew(now, &p, n, h)
+	return Hold{grant: g, n: n, at: now}
+}
+
+// reserve is Reserve for a probe that has found v, or nil.
+func (c *Controller) reserve(now int64, p *probe, v *value, f form, n int64) (g grant, wait int64, ok bool) {
+	if v != nil {
+		if g, ok := c.spend(now, v, f, n); ok {
+			return g, 0, true
+		}
+		v.touch()
+		if g, wait, r := c.reserveOf(now, v, f, n); r != lost && v.is(f) {
+			return g, wait, r == passed
+		}
+	}
+	return c.reserveNew(now, p, n)
 }
 
 // reserveNew is reserve for a value that was not found, or evicted just then. The first call of a value passes unless
 // every one is refused, so the value comes into the table with that call counted, under one lock.
-func (c *Controller) reserveNew(now int64, p *probe, n int64, h *Hold) (wait int64, ok bool) {
-	own := c.itemOf(p.key)
+func (c *Controller) reserveNew(now int64, p *probe, n int64) (g grant, wait int64, ok bool) {
+	own := c.itemOf(p)
 	for {
 		l := c.inForce(own)
 		if c.never(l, n) {
-			return 0, false
+			return grant{}, 0, false
 		}
 		if n == 0 && c.way != wayConcurrency {
-			return 0, true
+			return grant{}, 0, true
 		}
 		b := birth{own: own}
-		*h = c.first(now, l, n, &b)
+		g = c.first(now, l, n, &b)
 		v, f, added := c.table.put(now, p, &b)
 		if added {
-			h.v, h.form = v, f
-			return 0, true
+			g.v, g.form = v, f
+			return g, 0, true
 		}
-		*h = Hold{}
-		if wait, r := c.reserveOf(now, v, f, n, h); r != lost && v.is(f) {
-			return wait, r == passed
+		if g, wait, r := c.reserveOf(now, v, f, n); r != lost && v.is(f) {
+			return g, wait, r == passed
 		}
-		*h = Hold{}
 	}
 }
 
 // first returns what a value's first call holds, as take, queue and hold would, and sets what the value begins with.
-func (c *Controller) first(now int64, l *limit, n int64, b *birth) (h Hold) {
-	h = Hold{n: n, at: now}
+func (c *Controller) first(now int64, l *limit, n int64, b *birth) (g grant) {
 	switch c.way {
 	case wayBucket:
 		b.state, b.since = l.capacity-l.units(n), now/nsPerMs
-		h.b = stateFresh
+		g.b = stateFresh
 	case wayQueue:
 		b.state = now
-		h.a, h.b = now, stateFresh
+		g.a, g.b = now, stateFresh
 	case wayConcurrency:
-		b.state, h.n = 1, 1
+		b.state, n = 1, 1
 	}
-	b.stat = firstStat(now, h.n)
-	return h
+	if !c.spent {
+		b.stat = firstStat(now, n)
+	}
+	return g
 }
 
-func (c *Controller) reserveOf(now int64, v *value, f form, n int64, h *Hold) (wait int64, r result) {
+func (c *Controller) reserveOf(now int64, v *value, f form, n int64) (g grant, wait int64, r result) {
 	l := c.limitOf(v, f)
 	switch {
 	case l.closed():
-		return 0, refused
+		return grant{}, 0, refused
 	case c.way == wayConcurrency:
-		r = c.hold(now, v, f, l, 0, h)
+		g, r = c.hold(v, f, l, 0)
+		n = 1
 	case n == 0:
-		return 0, passed
+		return grant{}, 0, passed
 	case c.way == wayBucket:
-		r = c.take(now, v, f, l, n, h)
+		g, r = c.take(now, v, f, l, n)
 	default:
-		wait, r = c.queue(now, v, f, l, n, h)
+		g, wait, r = c.queue(now, v, f, l, n)
 	}
-	if r == passed {
-		v.noted(now, h.n)
+	if r == passed && !c.spent {
+		v.noted(now, n)
 	}
-	return wait, r
+	return g, wait, r
 }
 
 // never says that a call is refused whatever happened before, so that its value need not be kept.
@@ -223,11 +244,11 @@ func (c *Controller) never(l *limit, n int64) bool {
 }
 
 // itemOf returns the limit of a value's exception item, or nil.
-func (c *Controller) itemOf(key *Key) *limit {
+func (c *Controller) itemOf(p *probe) *limit {
 	if c.items == nil {
 		return nil
 	}
-	return c.items[*key]
+	return c.items[p.key()]
 }
 
 // limitOf returns the limit of a value in the table.
@@ -240,7 +261,7 @@ func (c *Controller) limitOf(v *value, f form) *limit {
 
 func (c *Controller) limitOfOwn(v *value, f form) *limit {
 	if f&ownForm != 0 {
-		if x := v.more.Load(); x != nil { // else the record has just become another value's
+		if x := c.table.extraOf(v); x != nil { // else the record has just become another value's
 			return c.inForce(x.limit)
 		}
 	}
@@ -256,21 +277,23 @@ func (c *Controller) Undo(h Hold) {
 	if !h.v.is(h.form) {
 		return // evicted: there is nothing left to give back
 	}
-	h.v.unnoted(h.at, h.n)
+	if !c.spent {
+		h.v.unnoted(h.at, h.n)
+	}
 	switch c.way {
 	case wayBucket:
 		c.giveBack(&h, c.limitOf(h.v, h.form))
 	case wayQueue:
 		h.leave()
 	case wayConcurrency:
-		c.drop(h.v)
+		c.drop(h.v, h.form)
 	}
 }
 
 // Release ends a call: under a concurrency rule it frees its place, else it does nothing.
 func (c *Controller) Release(h Hold) {
 	if h.v != nil && c.way == wayConcurrency {
-		c.drop(h.v)
+		c.drop(h.v, h.form)
 	}
 }
 
@@ -281,11 +304,11 @@ func (c *Controller) Holds() bool { return c.way == wayConcurrency }
 // a call of one would need, or the calls in flight; the limit it is compared with in the same unit; and when a call of
 // one could pass, 0 if at once or unknown. It changes nothing.
 func (c *Controller) Explain(now int64, key Key) (measured, most float64, retry time.Duration) {
-	l := c.inForce(c.itemOf(&key))
+	l := c.inForce(c.items[key])
 	state := int64(stateFresh)
 	var since int64
-	p := probe{key: &key}
-	c.table.hasher.prepare(&p)
+	var p probe
+	c.table.hasher.prepare(&p, &key)
 	if v, _ := c.table.find(&p); v != nil {
 		state, since = v.state.Load(), v.since.Load()
 	}

@@ -8,9 +8,10 @@ import (
 	"unicode/utf8"
 )
 
-// Texts longer than shortest are compared by two seeded digests and their length, so that comparing costs no further
-// cache line; of texts longer than maxText only the beginning is kept, so that a value's memory is bounded whatever
-// callers send. Both digests are seeded per table: nobody can choose two texts that meet in all 128 bits.
+// Texts longer than shortest are compared by two seeded digests, 64 bits of one and 32 of the other, and their length,
+// so that comparing costs no further cache line; of texts longer than maxText only the beginning is kept, so that a
+// value's memory is bounded whatever callers send. Both digests are seeded per table: nobody can choose two texts that
+// meet in all bits.
 const (
 	shortest  = 16 // bytes of a text that fit into a value's bits
 	maxText   = 48
@@ -20,51 +21,79 @@ const (
 // A hasher hashes keys, seeded at random so that callers cannot choose values that collide.
 type hasher struct {
 	first, second maphash.Seed
-	mixA, mixB    uint64
+	mixer
 }
+
+// A mixer makes the hash of a key out of its bits and kind, so that a record tells the hash of its key.
+type mixer struct{ a, b uint64 }
 
 func newHasher() hasher {
-	return hasher{maphash.MakeSeed(), maphash.MakeSeed(), rand.Uint64(), rand.Uint64() | 1}
+	return hasher{maphash.MakeSeed(), maphash.MakeSeed(), mixer{rand.Uint64(), rand.Uint64() | 1}}
 }
 
-// A probe is a key as the table compares it: bits has a number, a text of up to 16 bytes, or the second digest and the
-// length of a longer one. Objects are compared by themselves. The top bits of the hash choose the shard, the low half
+// A probe is a key as the table compares it: bits has a number, a text of up to 16 bytes, or the digests and the length
+// of a longer one. Objects have a digest there and are compared by themselves. The high half of the hash chooses the shard, the low half
 // the place in it.
 type probe struct {
 	hash uint64
 	bits [2]uint64
 	kind form
-	key  *Key
+	text string
+	obj  any
 }
 
 func (p *probe) long() bool { return classOf(p.kind) == classLong }
 
-// prepare makes p, which has nothing but a key, ready for looking it up.
-func (h *hasher) prepare(p *probe) {
-	k := p.key
-	size := len(k.text)
-	switch {
-	case k.class == classOther:
-		p.hash, p.kind = maphash.Comparable(h.first, k.obj), form(classOther)
-		return
-	case size > shortest:
-		p.hash, p.kind = maphash.String(h.first, k.text), kindOf(classLong, 0)
-		p.bits[0], p.bits[1] = maphash.String(h.second, k.text), uint64(size)
-		return
-	case k.class == classText:
-		p.bits[0], p.bits[1] = pack(k.text)
+// key returns the key that the probe is for.
+func (p *probe) key() Key {
+	switch class := classOf(p.kind); class {
+	case classText, classLong:
+		return Key{class: classText, text: p.text}
+	case classOther:
+		return Key{class: classOther, obj: p.obj}
 	default:
-		p.bits[0] = k.num
+		return Key{class: class, num: p.bits[0]}
 	}
-	p.kind = kindOf(k.class, size)
+}
+
+// prepare makes p, which is zero, ready for looking a key up.
+func (h *hasher) prepare(p *probe, k *Key) {
+	switch k.class {
+	case classText:
+		h.ofText(p, k.text)
+	case classOther:
+		p.kind, p.obj = form(classOther), k.obj
+		p.bits[0] = maphash.Comparable(h.first, k.obj)
+		p.hash = h.mix(p.bits[0], 0, p.kind)
+	default:
+		h.ofNumber(p, k.class, k.num)
+	}
+}
+
+func (h *hasher) ofNumber(p *probe, c class, number uint64) {
+	p.kind, p.bits[0] = form(c), number
+	p.hash = h.mix(number, 0, p.kind)
+}
+
+func (h *hasher) ofText(p *probe, text string) {
+	p.text = text
+	size := len(text)
+	if size > shortest {
+		p.kind = kindOf(classLong, 0)
+		p.bits[0] = maphash.String(h.first, text)
+		p.bits[1] = maphash.String(h.second, text)<<32 | uint64(uint32(size))
+	} else {
+		p.kind = kindOf(classText, size)
+		p.bits[0], p.bits[1] = pack(text)
+	}
 	p.hash = h.mix(p.bits[0], p.bits[1], p.kind)
 }
 
 // mix is the multiply-and-fold step of wyhash (Wang Yi), twice, with secret operands: enough for a table's index, and
 // 2 ns, a fifth of what a digest of a short text costs.
-func (h *hasher) mix(a, b uint64, kind form) uint64 {
-	high, low := bits.Mul64(a^h.mixA, b^h.mixB)
-	high, low = bits.Mul64(high^low^h.mixB, uint64(kind)<<32^0xA0761D6478BD642F)
+func (m *mixer) mix(a, b uint64, kind form) uint64 {
+	high, low := bits.Mul64(a^m.a, b^m.b)
+	high, low = bits.Mul64(high^low^m.b, uint64(kind)<<32^0xA0761D6478BD642F)
 	return high ^ low
 }
 
@@ -76,11 +105,13 @@ func (p *probe) matches(v *value, f form) bool {
 }
 
 // isOther says that v, which matches, is another object than the key's.
-func (p *probe) isOther(v *value) bool { return p.kind == form(classOther) && !p.isObject(v) }
+func (p *probe) isOther(v *value, records *slab) bool {
+	return p.kind == form(classOther) && !p.isObject(v, records)
+}
 
-func (p *probe) isObject(v *value) bool {
-	x := v.more.Load()
-	return x != nil && x.obj == p.key.obj
+func (p *probe) isObject(v *value, records *slab) bool {
+	x := records.extraOf(v)
+	return x != nil && x.obj == p.obj
 }
 
 // pack puts a text of up to 16 bytes into two words, by loads that overlap.

@@ -1,7 +1,7 @@
 package hotspot
 
 import (
-	"math"
+	"math/bits"
 	"sync/atomic"
 )
 
@@ -9,70 +9,99 @@ import (
 // any number look values up meanwhile without a lock. A lookup during a removal may miss a value that is there; whoever
 // misses looks again under the shard's lock.
 //
-// Most of the cost of a lookup is the cache lines it touches. A slot has 8 bytes, no pointer: the low half of the hash
-// above, so that probing touches no values but the one wanted and a removal none, and the value's place plus 1 below; 0
-// if empty. So the index of 10,000 values takes 128 KiB, which stays in a core's cache while their 640 KB pass through.
-type index struct{ slots []atomic.Uint64 }
+// Most of the cost of a lookup is the cache lines it touches. A slot has 4 bytes: the value's place below, in as many
+// bits as the largest place needs, and as many bits of the hash as are left above, so that probing touches few values
+// but the one wanted and a removal none; 0 if empty. So the index of 20,000 values takes 128 KiB, which stays in a
+// core's second cache while their records and the callers' texts pass through: a newcomer touches two lines of it,
+// its own and its victim's.
+type index struct {
+	slots []atomic.Uint32
+	shift uint // bits of a place
+	whole bool // the rest of a slot tells where it belongs
+}
 
-const (
-	minSlots = 8
-	tagShift = 32
-)
+const minSlots = 8
 
-func newIndex(slots int) *index { return &index{make([]atomic.Uint64, slots)} }
+// newIndex makes an index for places up to largest. slots is a power of two.
+func newIndex(slots int, largest uint32) *index {
+	shift := bits.Len32(largest)
+	return &index{slots: make([]atomic.Uint32, slots), shift: uint(shift), whole: shift+bits.Len(uint(slots-1)) <= 32}
+}
 
-// roomFor says whether n values leave a third of the slots free.
-func roomFor(n, slots int) bool { return 3*n <= 2*slots }
+// roomFor says whether n values, the last of them at a place, fit and leave a third of the slots free.
+func (x *index) roomFor(n int, place uint32) bool {
+	return x != nil && fits(n, len(x.slots)) && place>>x.shift == 0
+}
 
-func slotOf(tag, place uint32) uint64 { return uint64(tag)<<tagShift | uint64(place+1) }
+func fits(n, slots int) bool { return 3*n <= 2*slots }
 
-// find returns the value of a key and its form, or nil, which it finds in a nil index.
-func (x *index) find(p *probe, records *slab) (*value, form) {
-	if x == nil {
-		return nil, 0
+func (x *index) slotOf(tag, place uint32) uint32 { return tag<<(x.shift&31) | place }
+
+// placeOf returns the place that a slot has.
+func (x *index) placeOf(slot uint32) uint32 { return slot & (1<<(x.shift&31) - 1) }
+
+// touch reads the line where a search for that hash begins.
+func (x *index) touch(tag uint32) {
+	if x != nil {
+		x.slots[tag&uint32(len(x.slots)-1)].Load()
 	}
-	slots, tag := x.slots, p.hash&math.MaxUint32
-	mask := uint64(len(slots) - 1)
-	for i := tag; ; i++ {
-		slot := slots[i&mask].Load()
+}
+
+// find returns the value of a key and its form, or nil, and the slot where the search ended.
+func (x *index) find(p *probe, records *slab) (v *value, f form, end uint32) {
+	if x == nil || len(x.slots) == 0 {
+		return nil, 0, 0
+	}
+	slots, places := x.slots, uint32(1)<<(x.shift&31)-1
+	mask, want := uint32(len(slots)-1), uint32(p.hash)<<(x.shift&31)
+	for i := uint32(p.hash) & mask; ; i = (i + 1) & mask {
+		slot := slots[i].Load()
 		if slot == 0 {
-			return nil, 0
+			return nil, 0, i
 		}
-		if slot>>tagShift == tag { // it may just be changing to another value
-			v := records.at(uint32(slot) - 1)
-			if f := v.form.Load(); p.matches(v, f) && !p.isOther(v) {
-				return v, f
+		if rest := slot ^ want; rest <= places { // it may just be changing to another value
+			v := records.at(rest)
+			if f := v.form.Load(); p.matches(v, f) && !p.isOther(v, records) {
+				return v, f, i
 			}
 		}
 	}
 }
 
-func (x *index) add(tag, place uint32) {
+// endOf returns the empty slot where a search for a hash that is not there ends.
+func (x *index) endOf(tag uint32) uint32 {
 	mask := uint32(len(x.slots) - 1)
 	i := tag & mask
 	for x.slots[i].Load() != 0 {
 		i = (i + 1) & mask
 	}
-	x.slots[i].Store(slotOf(tag, place))
+	return i
 }
 
-// remove takes a place out and moves later ones of the run forward (Knuth, TAOCP 6.4, algorithm R), so that no
+// set fills an empty slot.
+func (x *index) set(slot, tag, place uint32) { x.slots[slot].Store(x.slotOf(tag, place)) }
+
+// remove takes a value out and moves later ones of the run forward (Knuth, TAOCP 6.4, algorithm R), so that no
 // tombstones collect.
-func (x *index) remove(tag, place uint32) {
-	mask := uint32(len(x.slots) - 1)
-	hole, gone := tag&mask, slotOf(tag, place)
-	for x.slots[hole].Load() != gone {
+func (x *index) remove(tag, place uint32, s *store) {
+	slots, mask := x.slots, uint32(len(x.slots)-1)
+	hole, gone := tag&mask, x.slotOf(tag, place)
+	for slots[hole].Load() != gone {
 		hole = (hole + 1) & mask
 	}
 	for i := (hole + 1) & mask; ; i = (i + 1) & mask {
-		slot := x.slots[i].Load()
+		slot := slots[i].Load()
 		if slot == 0 {
 			break
 		}
-		if home := uint32(slot >> tagShift); (i-home)&mask >= (i-hole)&mask {
-			x.slots[hole].Store(slot)
+		home := slot >> (x.shift & 31)
+		if !x.whole {
+			home = uint32(s.hashOf(s.slab.at(x.placeOf(slot))))
+		}
+		if (i-home)&mask >= (i-hole)&mask {
+			slots[hole].Store(slot)
 			hole = i
 		}
 	}
-	x.slots[hole].Store(0)
+	slots[hole].Store(0)
 }

@@ -61,19 +61,6 @@ func ScalarKey(arg chain.Arg) (key Key, ok bool) {
 	return Key{}, false
 }
 
-// keyAt returns the key of the call's argument at the position if that is a text or a whole number, as almost all are.
-// It spares copies of the argument, which cost more than looking the value up.
-func keyAt(c *chain.Context, position int) Key {
-	switch kind, text, bits := c.Scalar(position); kind {
-	case chain.ArgString:
-		return textKey(text)
-	case chain.ArgInt:
-		return Key{class: classInt, num: bits}
-	default:
-		return Key{}
-	}
-}
-
 // KeysOf hands the keys of an argument to yield, in order, until yield returns false.
 //
 //   - A scalar, a struct, or any other comparable value is one key. A pointer to a scalar stands for the scalar; any

@@ -13,16 +13,25 @@ func NewLimiter(c *Controller) Limiter { return Limiter{c} }
 func (l *Limiter) Controller() *Controller { return l.controller }
 
 // Reserve counts the call for one value, and makes it wait if it must. It says whether the call may pass.
-func (l *Limiter) Reserve(c *chain.Context, key Key) bool { return l.reserve(c, &key) }
+func (l *Limiter) Reserve(c *chain.Context, key Key) bool {
+	var p probe
+	l.controller.table.hasher.prepare(&p, &key)
+	v, f := l.controller.table.find(&p)
+	return l.reserve(c, &p, v, f)
+}
 
-func (l *Limiter) reserve(c *chain.Context, key *Key) bool {
-	var h Hold
-	wait, ok := l.controller.reserve(c.Now, key, c.Count, &h)
+// reserve is Reserve for a probe that has found v, or nil.
+func (l *Limiter) reserve(c *chain.Context, p *probe, v *value, f form) bool {
+	g, wait, ok := l.controller.reserve(c.Now, p, v, f, c.Count)
 	if !ok {
 		return false
 	}
-	l.keep(c, &h)
-	c.Wait(wait)
+	if g.v != nil {
+		l.keep(c, g)
+	}
+	if wait > 0 {
+		c.Wait(wait)
+	}
 	return true
 }
 
@@ -33,30 +42,24 @@ func (l *Limiter) ReserveAll(c *chain.Context, arg chain.Arg) (refused Key, ok b
 		return refused, false
 	}
 	for i := range holds {
-		l.keep(c, &holds[i])
+		l.keep(c, holds[i].grant)
 	}
 	c.Wait(wait)
 	return Key{}, true
 }
 
-func (l *Limiter) keep(c *chain.Context, h *Hold) {
-	if h.v == nil {
-		return
-	}
+func (l *Limiter) keep(c *chain.Context, g grant) {
 	var needs chain.Need
 	if l.controller.Holds() {
 		needs = chain.NeedRelease
 	}
-	c.Hold(l, needs, h.a, h.b, h.v).C = h.form
+	c.Hold(l, needs, g.a, g.b, g.v).C = g.form
 }
 
 // holdOf returns what keep was given.
 func (l *Limiter) holdOf(c *chain.Context, h *chain.Hold) Hold {
-	n := c.Count
-	if l.controller.Holds() {
-		n = 1
-	}
-	return Hold{v: h.Ref.(*value), form: h.C, n: n, at: c.Now, a: h.A, b: h.B} // keep put it there
+	g := grant{v: h.Ref.(*value), form: h.C, a: h.A, b: h.B} // keep put it there
+	return l.controller.holdOf(g, c.Now, c.Count)
 }
 
 // Commit has nothing to confirm.

@@ -19,7 +19,7 @@ type shares struct {
 // newDivided makes a controller whose thresholds Divide can divide.
 func newDivided(rule Rule) *Controller {
 	c := New(rule)
-	c.divider = &divider{rule: rule}
+	c.divider, c.spent = &divider{rule: rule}, false
 	c.Divide(1)
 	return c
 }

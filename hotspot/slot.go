@@ -131,10 +131,22 @@ type check struct {
 }
 
 // Check decides about a call: every value of the argument must pass.
+//
+// Almost every argument is a text or a whole number found by its position: those are not copied, which would cost more
+// than looking the value up.
 func (k *check) Check(c *chain.Context) *chain.BlockError {
 	if k.indexed && k.table.matched.Load() {
-		if key := keyAt(c, k.position); key.class != classNone {
-			return k.decideKey(c, &key)
+		t := &k.controller.table
+		t.readAhead()
+		var p probe
+		switch kind, text, bits := c.Scalar(k.position); kind {
+		case chain.ArgString:
+			t.hasher.ofText(&p, text)
+			return k.decideOne(c, &p)
+		case chain.ArgInt:
+			t.hasher.ofNumber(&p, classInt, bits)
+			return k.decideOne(c, &p)
+		default:
 		}
 	}
 	arg, ok := k.argument(c)
@@ -150,12 +162,22 @@ func (k *check) decide(c *chain.Context, arg chain.Arg) *chain.BlockError {
 	if !scalar {
 		return k.checkAll(c, arg)
 	}
-	return k.decideKey(c, &key)
+	var p probe
+	k.controller.table.hasher.prepare(&p, &key)
+	return k.decideOne(c, &p)
 }
 
-func (k *check) decideKey(c *chain.Context, key *Key) *chain.BlockError {
-	if !k.reserve(c, key) {
-		k.remember(c.Now, *key)
+// decideOne decides about one value.
+func (k *check) decideOne(c *chain.Context, p *probe) *chain.BlockError {
+	v, f := k.controller.table.find(p)
+	if v != nil {
+		if g, ok := k.controller.spend(c.Now, v, f, c.Count); ok {
+			c.Hold(&k.Limiter, 0, g.a, g.b, g.v).C = g.form
+			return nil
+		}
+	}
+	if !k.reserve(c, p, v, f) {
+		k.remember(c.Now, p.key())
 		return k.err
 	}
 	return nil

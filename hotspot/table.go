@@ -7,28 +7,27 @@ import (
 
 // A table is divided into shards of at least shardSize values, at most maxShards of them.
 const (
-	shardSize = 512
+	shardSize = 1024
 	maxShards = 64
 )
 
 // A table keeps the values of one rule and resource, at most capacity of them, more only by values in flight.
 //
 // What 64 cores do to it: a hit takes no lock and writes one cache line, the value's own. Cores on different values
-// share no written line; cores on one value share that line, which exactness needs. The miss path writes the shard's
-// line under its lock, once, and count until the table is full; from then on a newcomer replaces another value of its
-// shard. Shards are made at the first value, so a rule whose resource is never called costs next to nothing.
+// share no written line; cores on one value share that line, which exactness needs. A newcomer writes the line of its
+// shard and, if the table is full, that of its victim's, each under its lock and briefly, and moves the hand; before
+// that it writes count. The store is made at the first value, so a rule whose resource is never called costs next to
+// nothing.
 type table struct {
 	hasher   hasher
 	capacity int64
-	bits     uint // log2 of the number of shards
-	pins     bool // values may be in flight
-	burst    bool // values need an extra, for its room
 	useOf    useFunc
+	pins     bool // values may be in flight
+	waits    bool // values may be in flight or have calls queued
+	burst    bool // values need an extra, for its room
 
+	store  atomic.Pointer[store]
 	making sync.Mutex
-	made   atomic.Bool
-	shards []shard // not to be read before made
-	slab   slab
 	_      [64]byte
 	count  atomic.Int64
 	full   atomic.Bool // a search for something to evict found nothing, and no call has ended since
@@ -36,87 +35,111 @@ type table struct {
 }
 
 // init prepares a table.
-func (t *table) init(capacity int64, pins, burst bool, useOf useFunc) {
-	t.hasher, t.capacity, t.pins, t.burst, t.useOf = newHasher(), capacity, pins, burst, useOf
-	for t.bits = 0; 1<<t.bits < maxShards && shardSize<<(t.bits+1) <= capacity; t.bits++ {
-	}
+func (t *table) init(capacity int64, waits, pins, burst bool, useOf useFunc) {
+	t.hasher, t.capacity, t.useOf = newHasher(), capacity, useOf
+	t.waits, t.pins, t.burst = waits, pins, burst
 }
 
 // find returns the value of a key and its form, or nil. It may miss one that is being moved; put does not.
-func (t *table) find(p *probe) (*value, form) { return t.indexOf(p).find(p, &t.slab) }
-
-// indexOf returns the index that has a key, or nil. A caller that finds in it itself saves a call.
-func (t *table) indexOf(p *probe) *index {
-	if !t.made.Load() {
-		return nil
+func (t *table) find(p *probe) (*value, form) {
+	if s := t.store.Load(); s != nil {
+		return s.find(p)
 	}
-	return t.shards[t.number(p)].index.Load()
+	return nil, 0
 }
 
-// number returns the number of a key's shard.
-func (t *table) number(p *probe) uint32 { return uint32(p.hash >> 1 >> (63 - t.bits)) }
-
-// all returns the shards, none before the first value.
-func (t *table) all() []shard {
-	if !t.made.Load() {
-		return nil
+// readAhead prepares for a newcomer before its key is known, if it will need another's place.
+func (t *table) readAhead() {
+	if t.count.Load() >= t.capacity {
+		if s := t.store.Load(); s != nil {
+			s.readAhead()
+		}
 	}
-	return t.shards
 }
 
-func (t *table) makeShards() {
+func (t *table) makeStore() *store {
 	t.making.Lock()
 	defer t.making.Unlock()
-	if !t.made.Load() {
-		t.shards = make([]shard, 1<<t.bits)
-		t.made.Store(true)
+	s := t.store.Load()
+	if s == nil {
+		shards := 1
+		for shards < maxShards && shardSize*2*int64(shards) <= t.capacity {
+			shards *= 2
+		}
+		s = &store{shards: make([]shard, shards), mask: uint32(shards - 1), mixer: t.hasher.mixer}
+		t.store.Store(s)
 	}
+	return s
 }
 
-// shardOf returns the shard of a value. Its records stay its own.
-func (t *table) shardOf(v *value) *shard { return &t.shards[v.shard] }
+// lock is the store's, of a value that a caller holds.
+func (t *table) lock(v *value, f form) *shard {
+	s, _ := t.store.Load().lock(v, f)
+	return s
+}
+
+// extraOf returns what a value needs beside its record, nil if nothing.
+func (t *table) extraOf(v *value) *extra { return t.store.Load().slab.extraOf(v) }
 
 // put returns the value of a key, adding it if it is not there. A value that was there has no reservation yet, so it
-// may be dead already.
+// may be dead already. Room is made before the second look, since no two locks are ever held: of callers who bring one
+// key at once each takes room, and all but one give it back.
 func (t *table) put(now int64, p *probe, b *birth) (v *value, f form, added bool) {
-	if !t.made.Load() {
-		t.makeShards()
+	all := t.store.Load()
+	if all == nil {
+		all = t.makeStore()
 	}
 	b.burst, b.pins = t.burst, t.pins
-	number := t.number(p)
-	s := &t.shards[number]
+	mine := t.room(all, now)
+	s := all.shardOf(p.hash)
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if v, f = s.index.Load().find(p, &t.slab); v != nil {
+	v, f, end := s.find(p, &all.slab)
+	if v != nil {
+		s.mu.Unlock()
+		t.drop(all, mine)
 		return v, f, false
 	}
-	if !t.claim() {
-		t.repay(s, now)
-		if seat, victim := s.victim(&t.slab, now, t.useOf); victim != nil {
-			return victim, s.replace(s.ring[seat], victim, p, b), true
-		}
-		s.mu.Unlock()
-		t.makeRoom(s, now)
-		s.mu.Lock()
-		if v, f = s.index.Load().find(p, &t.slab); v != nil {
-			return v, f, false
-		}
-		t.count.Add(1)
-	}
-	v, f = t.add(s, number, p, b)
-	return v, f, true
+	f = all.add(s, mine, p, end, b)
+	s.mu.Unlock()
+	return mine, f, true
 }
 
-// add puts one more value into a shard. Caller holds its mu.
-func (t *table) add(s *shard, number uint32, p *probe, b *birth) (v *value, f form) {
-	place, ok := s.freed()
-	if !ok {
-		place = t.slab.add(number)
+// room returns a record for one value more, that of another value if the table is full.
+func (t *table) room(all *store, now int64) *value {
+	if t.claim() {
+		return all.slab.take()
 	}
-	v = t.slab.at(place)
-	f = v.assign(p, b)
-	s.add(place, &t.slab)
-	return v, f
+	for t.count.Load() > t.capacity {
+		v := t.victim(all, now)
+		if v == nil {
+			break
+		}
+		t.drop(all, v)
+	}
+	if v := t.victim(all, now); v != nil {
+		return v
+	}
+	t.count.Add(1)
+	return all.slab.take()
+}
+
+// victim evicts a value and returns its record, or nil. If all values are in flight it does not search again until a
+// call ends.
+func (t *table) victim(all *store, now int64) *value {
+	if t.full.Load() {
+		return nil
+	}
+	v := all.victim(t, now)
+	if v == nil && t.pins {
+		t.full.Store(true)
+	}
+	return v
+}
+
+// drop gives up a dead value's record and its share of the capacity.
+func (t *table) drop(all *store, v *value) {
+	all.slab.giveBack(v)
+	t.count.Add(-1)
 }
 
 // claim takes a place in the table if one is free.
@@ -131,67 +154,35 @@ func (t *table) claim() bool {
 	return false
 }
 
-// repay evicts from s while the table is over its capacity. Caller holds the shard's mu.
-func (t *table) repay(s *shard, now int64) {
-	for t.count.Load() > t.capacity {
-		seat, victim := s.victim(&t.slab, now, t.useOf)
-		if victim == nil {
-			return
-		}
-		s.remove(seat, victim)
-		t.count.Add(-1)
-	}
-}
-
-// makeRoom evicts one value from a shard other than s, all of whose values are in flight, if there is one to evict.
-// If there is none it does not search again until a call ends.
-func (t *table) makeRoom(s *shard, now int64) {
-	if t.full.Swap(true) {
-		return
-	}
-	for i := range t.shards {
-		if other := &t.shards[i]; other != s && t.evictFrom(other, now) {
-			t.full.Store(false)
-			return
-		}
-	}
-	t.full.Store(t.pins)
-}
-
-func (t *table) evictFrom(s *shard, now int64) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	seat, victim := s.victim(&t.slab, now, t.useOf)
-	if victim == nil {
-		return false
-	}
-	s.remove(seat, victim)
-	t.count.Add(-1)
-	return true
-}
-
-// released is called when the last call on v has ended: a table over its capacity forgets it.
-func (t *table) released(v *value) {
-	if t.full.Load() {
-		t.full.Store(false)
-	}
+// released is called when the last call on v, which had that form, has ended: a table over its capacity forgets it.
+func (t *table) released(v *value, f form) {
 	if t.count.Load() <= t.capacity {
+		if t.full.Load() {
+			t.full.Store(false)
+		}
 		return
 	}
-	s := t.shardOf(v)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if state := v.state.Load(); inFlight(state) == 0 && state != stateDead && v.state.CompareAndSwap(state, stateDead) {
-		s.remove(s.seatOf(v, &t.slab), v)
-		t.count.Add(-1)
+	all := t.store.Load()
+	s, tag := all.lock(v, f)
+	if s == nil {
+		return
+	}
+	state := v.state.Load()
+	killed := inFlight(state) == 0 && all.kill(s, v, tag, state)
+	s.mu.Unlock()
+	if killed {
+		t.drop(all, v)
 	}
 }
 
 // evicted returns how many values have been evicted.
 func (t *table) evicted() (n uint64) {
-	shards := t.all()
-	for i := range shards {
-		s := &shards[i]
+	all := t.store.Load()
+	if all == nil {
+		return 0
+	}
+	for i := range all.shards {
+		s := &all.shards[i]
 		s.mu.Lock()
 		n += s.gone
 		s.mu.Unlock()

@@ -25,8 +25,10 @@ func heap() int64 {
 func TestIndexAgreesWithMap(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(20) {
-		if step := hotspot.IndexMismatch(rand.New(rand.NewPCG(seed, 2)), 2000); step >= 0 {
-			t.Fatalf("seed %d: differs after step %d", seed, step)
+		for _, whole := range []bool{true, false} {
+			if step := hotspot.IndexMismatch(rand.New(rand.NewPCG(seed, 2)), 2000, whole); step >= 0 {
+				t.Fatalf("seed %d: differs after step %d", seed, step)
+			}
 		}
 	}
 }
@@ -292,7 +294,7 @@ func TestMemoryPerValue(t *testing.T) {
 		},
 		"long": func(i int) chain.Arg { return chain.String("", fmt.Sprint(long[:1000], i)) },
 	} {
-		for _, values := range []int{9_000, 20_000} {
+		for _, values := range []int{4_100, 9_000, 16_400, 20_000} { // twice just after the records have doubled
 			before := heap()
 			c := hotspot.New(qps(1))
 			for i := range values {
@@ -366,6 +368,9 @@ func TestTableStress(t *testing.T) {
 		})
 		if c.Len() > 600 {
 			t.Errorf("%s: %d values, want at most 600", name, c.Len())
+		}
+		if wrong := c.Inconsistency(); wrong != "" {
+			t.Errorf("%s: %s", name, wrong)
 		}
 		for _, s := range c.Top(clock.Load(), 1000) {
 			if s.InFlight != 0 {
@@ -482,5 +487,36 @@ func TestRecordsChangeHandsUnderLoad(t *testing.T) {
 			t.Errorf("value %d is held for ever", n)
 		}
 		c.Release(h)
+	}
+}
+
+// Goroutines bring the same new values to a full table at once: each value comes in once and pushes one other out, and
+// nobody is admitted above the threshold.
+func TestManyBringOneNewValue(t *testing.T) {
+	t.Parallel()
+	rule := qps(3)
+	rule.ParamsMaxCapacity = 3000 // two shards
+	c := hotspot.New(rule)
+	for i := range 3000 {
+		c.Reserve(sec, key(-i), 1)
+	}
+	var passed [500]atomic.Int64
+	parallel(8, func(int) {
+		for i := range passed {
+			if _, _, ok := c.Reserve(sec, key(i+1), 1); ok {
+				passed[i].Add(1)
+			}
+		}
+	})
+	for i := range passed {
+		if n := passed[i].Load(); n > 3 {
+			t.Errorf("value %d passed %d times, at most 3", i+1, n)
+		}
+	}
+	if c.Len() > 3000 {
+		t.Errorf("%d values, want at most 3000", c.Len())
+	}
+	if wrong := c.Inconsistency(); wrong != "" {
+		t.Error(wrong)
 	}
 }

@@ -7,12 +7,12 @@ package hotspot
 // another one tried in vain.
 
 // queue reserves a place for a call that counts n.
-func (c *Controller) queue(now int64, v *value, f form, l *limit, n int64, h *Hold) (wait int64, r result) {
+func (c *Controller) queue(now int64, v *value, f form, l *limit, n int64) (g grant, wait int64, r result) {
 	cost := l.cost(n)
 	for {
 		last := v.state.Load()
 		if last == stateDead {
-			return 0, lost
+			return grant{}, 0, lost
 		}
 		place := now
 		if last != stateFresh {
@@ -20,11 +20,10 @@ func (c *Controller) queue(now int64, v *value, f form, l *limit, n int64, h *Ho
 		}
 		wait = place - now
 		if wait > 0 && wait >= c.queueing {
-			return 0, refused
+			return grant{}, 0, refused
 		}
 		if v.state.CompareAndSwap(last, place) {
-			*h = Hold{v: v, form: f, n: n, at: now, a: place, b: last}
-			return wait, passed
+			return grant{v, f, place, last}, wait, passed
 		}
 	}
 }
@@ -36,14 +35,17 @@ func (h *Hold) leave() {
 	}
 }
 
-// queueUse: a value without a call for a whole duration is as good as a new one.
-func (c *Controller) queueUse(_ *value, last, now int64) use {
-	switch {
-	case last <= stateFresh:
+// queueUse: a value without a call for a whole duration is as good as a new one, if its next call would not wait. At a
+// threshold below 1 it would.
+func (c *Controller) queueUse(v *value, last, now int64) use {
+	if last <= stateFresh {
 		return useIdle
-	case last > now:
+	}
+	if last > now {
 		return useQueued
-	case now-last >= int64(min(far, c.base.second)):
+	}
+	l := c.limitOf(v, v.form.Load())
+	if now-last >= max(int64(min(far, l.second)), l.cost(1)) {
 		return useIdle
 	}
 	return useRecent

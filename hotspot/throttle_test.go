@@ -156,3 +156,30 @@ func parallel(n int, fn func(worker int)) {
 	}
 	wg.Wait()
 }
+
+// At one call in four seconds a value that was called two seconds ago is in use: it stays while others are idle.
+func TestPacedValueIsInUse(t *testing.T) {
+	t.Parallel()
+	rule := throttled(0.25, 1)
+	rule.ParamsMaxCapacity = 4
+	c := hotspot.New(rule)
+	for i := range 2 {
+		c.Reserve(10*sec, key(i), 1)
+		c.Reserve(10*sec, key(i), 1) // refused, but a use
+	}
+	for i := range 2 {
+		c.Reserve(sec, key(10+i), 1)
+		c.Reserve(sec, key(10+i), 1)
+	}
+	for i := range 2 {
+		c.Reserve(12*sec, key(20+i), 1)
+	}
+	for i := range 2 {
+		if !c.Known(key(i)) || c.Known(key(10+i)) {
+			t.Errorf("value %d went before its next call may pass, or value %d stayed", i, 10+i)
+		}
+		if _, _, ok := c.Reserve(12*sec, key(i), 1); ok {
+			t.Errorf("value %d was called too soon", i)
+		}
+	}
+}

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// The passes of a value are counted in one word: the current second (20 bits, so it wraps after 12 days), the passes
+// The passes of a value are counted in one word, but for those that spent.go counts: the current second (20 bits, so it wraps after 12 days), the passes
 // of the second before and of the current one (22 bits each; more are counted as 4,194,303).
 const (
 	statBits = 22
@@ -92,31 +92,44 @@ func (v *value) rate(now int64) float64 {
 }
 
 // Top returns the k values with the highest QPS, highest first; values without a pass in the last second and without
-// calls in flight are left out. It is for tools: it looks at every value and holds each shard's lock for a moment.
+// calls in flight are left out. It is for tools: it looks at every value and holds a shard's lock for a moment each time.
 func (c *Controller) Top(now int64, k int) []ValueStats {
 	if k <= 0 {
 		return nil
 	}
+	all := c.table.store.Load()
+	if all == nil {
+		return nil
+	}
 	var top []ValueStats
-	shards := c.table.all()
-	for i := range shards {
-		top = c.rankAll(top, &shards[i], now, k)
+	for place := range all.slab.end.Load() {
+		if place >= firstPlace {
+			top = c.rankAt(top, all, all.slab.at(place), now, k)
+		}
 	}
 	return top
 }
 
-func (c *Controller) rankAll(top []ValueStats, s *shard, now int64, k int) []ValueStats {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, place := range s.ring {
-		top = c.rank(top, c.table.slab.at(place), now, k)
+func (c *Controller) rankAt(top []ValueStats, all *store, v *value, now int64, k int) []ValueStats {
+	s, _ := all.lock(v, v.form.Load())
+	if s == nil {
+		return top
 	}
-	return top
+	defer s.mu.Unlock()
+	return c.rank(top, &all.slab, v, now, k)
+}
+
+// rate returns the passes of a value in the last second. Caller holds the shard's mu.
+func (c *Controller) rate(v *value, now int64) float64 {
+	if c.spent {
+		return c.spentRate(v, now)
+	}
+	return v.rate(now)
 }
 
 // rank puts v into top, which is sorted and has at most k values. Caller holds the shard's mu.
-func (c *Controller) rank(top []ValueStats, v *value, now int64, k int) []ValueStats {
-	qps, flying := v.rate(now), int64(0)
+func (c *Controller) rank(top []ValueStats, records *slab, v *value, now int64, k int) []ValueStats {
+	qps, flying := c.rate(v, now), int64(0)
 	if c.way == wayConcurrency {
 		flying = inFlight(v.state.Load())
 	}
@@ -132,7 +145,7 @@ func (c *Controller) rank(top []ValueStats, v *value, now int64, k int) []ValueS
 	if len(top) == k {
 		top = top[:k-1]
 	}
-	key := v.key()
+	key := records.keyOf(v)
 	stats := ValueStats{Value: key.Value(), Text: key.String(), QPS: qps, InFlight: flying, Threshold: c.limitOf(v, v.form.Load()).count}
 	if key.class == classLong {
 		stats.Text += "…"

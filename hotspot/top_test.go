@@ -59,17 +59,67 @@ func TestTopIsSorted(t *testing.T) {
 
 func TestManyPassesInOneSecond(t *testing.T) {
 	t.Parallel()
-	c := hotspot.New(qps(1e12))
-	for range 3 {
-		c.Reserve(sec, key("a"), 3_000_000)
+	for seconds, most := range map[int64]float64{1: 9_000_001, 2: 1<<22 - 1} { // tokens spent, or a word with a bound
+		rule := qps(1e12)
+		rule.DurationInSec = seconds
+		c := hotspot.New(rule)
+		for range 3 {
+			c.Reserve(sec, key("a"), 3_000_000)
+		}
+		h, _, _ := c.Reserve(sec, key("a"), 1)
+		if top := c.Top(sec, 1); top[0].QPS != most {
+			t.Errorf("%d s: %v QPS, want %v", seconds, top[0].QPS, most)
+		}
+		c.Undo(h)
+		if top := c.Top(2*sec, 1); top[0].QPS != most-1 {
+			t.Errorf("%d s: %v QPS a second later, want %v", seconds, top[0].QPS, most-1)
+		}
 	}
-	h, _, _ := c.Reserve(sec, key("a"), 1)
-	if top := c.Top(sec, 1); top[0].QPS != 1<<22-1 {
-		t.Errorf("%v QPS, want the most that is counted", top[0].QPS)
-	}
-	c.Undo(h)
-	if top := c.Top(2*sec, 1); top[0].QPS != 1<<22-2 {
-		t.Errorf("%v QPS a second later", top[0].QPS)
+}
+
+// What a value has passed is known from the tokens it has spent, through refills and calls undone before and after them.
+func TestPassesAreTokensSpent(t *testing.T) {
+	t.Parallel()
+	for name, burst := range map[string]int64{"plain": 0, "with a burst": 5} {
+		rule := qps(10)
+		rule.BurstCount = burst
+		rule.Items = []hotspot.Item{{Object: "mine", Count: 20}}
+		for _, value := range []string{"any", "mine"} {
+			c := hotspot.New(rule)
+			expect := func(now int64, want float64) {
+				t.Helper()
+				got := 0.0
+				if top := c.Top(now, 1); len(top) == 1 {
+					got = top[0].QPS
+				}
+				if got != want {
+					t.Errorf("%s, %s: %v QPS at %d ms, want %v", name, value, got, now/ms, want)
+				}
+			}
+			take := func(now, n int64) hotspot.Hold {
+				h, _, _ := c.Reserve(now, key(value), n)
+				return h
+			}
+			early := take(100*sec, 3)
+			take(100*sec, 4)
+			late := take(100*sec+500*ms, 2)
+			expect(100*sec+500*ms, 9)
+			c.Undo(late)
+			expect(101*sec, 7)
+			refill := take(101*sec+500*ms, 1) // of the window before, half is within a second
+			expect(101*sec+500*ms, 1+3.5)
+			c.Undo(early)
+			expect(101*sec+500*ms, 1+2)
+			take(101*sec+700*ms, 2)
+			c.Undo(refill)
+			expect(101*sec+750*ms, 2+1)
+			expect(103*sec, 1) // half of two
+			expect(103*sec+500*ms, 0)
+			again := take(110*sec, 5)
+			expect(110*sec, 5)
+			c.Undo(again)
+			expect(110*sec, 0)
+		}
 	}
 }
 

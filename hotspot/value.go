@@ -25,24 +25,23 @@ const maxHeat = 3
 // would be held for ever, have the form in their state.
 type value struct {
 	bits  [2]atomic.Uint64 // see probe
-	more  atomic.Pointer[extra]
 	state atomic.Int64
 	since atomic.Int64  // bucket: time of the last refill in ms
-	stat  atomic.Uint64 // passes by second, see top.go
+	stat  atomic.Uint64 // passes, see top.go and spent.go
 	form  atomic.Uint32
 	heat  atomic.Uint32 // use since the clock hand came by
-	shard uint32        // its number; does not change
-	tag   uint32        // of its hash, as in the index; guarded by the shard's mu
+	place uint32        // its own; does not change
+	_     [3]uint32
 }
 
 // A form is the kind of a record's key and how often the record was used before.
 type form = uint32
 
 const (
-	classBits = 4 // class of the key; classNone while the record changes hands
+	classBits = 4 // class of the key
 	sizeBits  = 5 // length of a text kept in bits
 	kindMask  = 1<<(classBits+sizeBits) - 1
-	ownForm   = 1 << (classBits + sizeBits) // more has a limit
+	ownForm   = 1 << (classBits + sizeBits) // the extra has a limit
 	nextForm  = ownForm << 1
 )
 
@@ -50,7 +49,7 @@ func kindOf(c class, size int) form { return form(size)<<classBits | form(c) }
 
 func classOf(f form) class { return class(f & (1<<classBits - 1)) }
 
-// An extra is what not every value needs.
+// An extra is what not every value needs. The slab keeps it beside the records.
 type extra struct {
 	obj   any    // as in Key; does not change
 	limit *limit // the exception item's; does not change
@@ -94,23 +93,28 @@ type birth struct {
 	pins  bool // concurrency
 }
 
-// assign makes the record that of a key and returns its form. Caller holds the shard's mu, and the record is new or
-// dead. Each atomic store costs about 20 cycles, which is most of what a new value costs: it stores nothing twice.
-func (v *value) assign(p *probe, b *birth) form {
-	next := v.form.Load()&^(nextForm-1) + nextForm
-	v.form.Store(next) // of no class: matches nothing
-	v.tag = uint32(p.hash)
-	v.bits[0].Store(p.bits[0])
-	v.bits[1].Store(p.bits[1])
-	v.assignMore(p, b)
-	v.since.Store(b.since)
-	v.stat.Store(b.stat)
-	if v.heat.Load() != 0 {
-		v.heat.Store(0)
-	}
-	next |= p.kind
+// assign makes the record that of a key and returns its form. Caller holds the shard's mu and alone has the record, which
+// is dead. The form comes after all by which the record is found, the state last: who sees a state that is not dead and the
+// form that the record had before and has now, has seen one value only. Each atomic store costs about 20 cycles, which
+// is most of what a new value costs: it stores nothing twice, and nothing that is there already.
+func (v *value) assign(p *probe, b *birth, records *slab) form {
+	next := v.form.Load()&^(nextForm-1) + nextForm + p.kind
 	if b.own != nil {
 		next |= ownForm
+	}
+	v.bits[0].Store(p.bits[0])
+	if v.bits[1].Load() != p.bits[1] {
+		v.bits[1].Store(p.bits[1])
+	}
+	v.assignExtra(p, b, records)
+	if v.since.Load() != b.since {
+		v.since.Store(b.since)
+	}
+	if v.stat.Load() != b.stat {
+		v.stat.Store(b.stat)
+	}
+	if v.heat.Load() != 0 {
+		v.heat.Store(0)
 	}
 	v.form.Store(next)
 	state := b.state
@@ -121,13 +125,16 @@ func (v *value) assign(p *probe, b *birth) form {
 	return next
 }
 
-// assignMore sets what the key needs beside bits, in the record's own extra if that can be.
-func (v *value) assignMore(p *probe, b *birth) {
-	old := v.more.Load()
-	x, long := old, p.long()
+// assignExtra sets what the key needs beside the record, in the record's own extra if that can be.
+func (v *value) assignExtra(p *probe, b *birth, records *slab) {
+	old, long := records.extraOf(v), p.long()
+	if old == nil && !long && !b.burst && b.own == nil && p.obj == nil {
+		return
+	}
+	x := old
 	switch {
-	case b.own != nil || p.key.class == classOther:
-		x = &extra{obj: p.key.obj, limit: b.own}
+	case b.own != nil || p.obj != nil:
+		x = &extra{obj: p.obj, limit: b.own}
 	case x.fixed():
 		x = nil
 	}
@@ -135,31 +142,31 @@ func (v *value) assignMore(p *probe, b *birth) {
 		x = &extra{}
 	}
 	if x != nil {
-		x.room, x.size, x.kept = 0, len(p.key.text), 0
+		x.room, x.size, x.kept = 0, len(p.text), 0
 		if long {
-			x.kept = uint8(copy(x.text[:], beginning(p.key.text)))
+			x.kept = uint8(copy(x.text[:], beginning(p.text)))
 		}
 	}
 	if x != old {
-		v.more.Store(x)
+		records.setExtra(v, x)
 	}
 }
 
-// key returns the value's key; of a long text it has the beginning only. Caller holds the shard's mu.
-func (v *value) key() Key {
+// keyOf returns a value's key; of a long text it has the beginning only. Caller holds the shard's mu.
+func (s *slab) keyOf(v *value) Key {
 	f := v.form.Load()
 	k := Key{class: classOf(f)}
 	switch k.class {
 	case classText:
 		k.text = unpack(v.bits[0].Load(), v.bits[1].Load(), int(f&kindMask>>classBits))
 	case classLong:
-		x := v.more.Load()
+		x := s.extraOf(v)
 		k.text = string(x.text[:x.kept])
 		if x.size == len(k.text) {
 			k.class = classText
 		}
 	case classOther:
-		k.obj = v.more.Load().obj
+		k.obj = s.extraOf(v).obj
 	default:
 		k.num = v.bits[0].Load()
 	}
