@@ -30,10 +30,12 @@ type Engine struct {
 	borrowing atomic.Bool              // a prioritized call has ever been admitted into a bucket to come
 	flooded   atomic.Pointer[resource] // one whose latest call was refused, of many the first; nil: none
 	clock     clock
+	machine   *systemClock // the clock, nil if one is injected: hot paths read it without a call through an interface
 	records   sync.Pool
 	inbound   *stat.Node
 	resources *nametable.Table[*resource]
 	overflow  *nametable.Table[*resource] // stand for names beyond the cap
+	general   atomic.Pointer[resource]    // of overflow, the one for names that no pattern matches; nil: not looked for yet
 
 	config config
 	log    *limitedLog
@@ -78,9 +80,12 @@ func New(options ...Option) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Engine{config: c, clock: newSystemClock(), log: &limitedLog{to: c.logger}}
+	e := &Engine{config: c, log: &limitedLog{to: c.logger}}
 	if c.clock != nil {
 		e.clock = &steadyClock{source: c.clock}
+	} else {
+		e.machine = newSystemClock()
+		e.clock = e.machine
 	}
 	e.enabled.Store(true)
 	e.scope = stat.NewScope(c.shape, int64(c.maxRT))

@@ -26,7 +26,12 @@ func (e *Engine) Enter(ctx context.Context, name string, call Call) (Entry, erro
 	if e == nil || !e.enabled.Load() {
 		return Entry{}, nil
 	}
-	now := e.clock.now()
+	var now int64
+	if e.machine != nil {
+		now = e.machine.now()
+	} else {
+		now = e.clock.now()
+	}
 	if flooded := e.flooded.Load(); flooded != nil && flooded.Name == name {
 		if err := e.refuseAgain(ctx, flooded, nil, now, &call); err != nil {
 			return Entry{}, err
@@ -37,7 +42,8 @@ func (e *Engine) Enter(ctx context.Context, name string, call Call) (Entry, erro
 	if owner == nil || owner.Name != name || owner.gone.Load() {
 		owner = e.resourceOf(name, call.Type)
 	}
-	if p := owner.plan.Load(); p != nil && p.refusing.Load() {
+	p := owner.plan.Load()
+	if p != nil && p.refusing.Load() {
 		if err := e.refuseAgain(ctx, owner, r, now, &call); err != nil {
 			r.of(owner)
 			e.records.Put(r)
@@ -45,7 +51,7 @@ func (e *Engine) Enter(ctx context.Context, name string, call Call) (Entry, erro
 		}
 	}
 	r.begin(ctx, owner, now, &call)
-	if err := e.decide(ctx, r); err != nil {
+	if err := e.decide(ctx, r, p); err != nil {
 		r.free()
 		return Entry{}, err
 	}
@@ -75,12 +81,13 @@ func (r *record) begin(ctx context.Context, owner *resource, now int64, call *Ca
 // of makes the record one of a call of that resource.
 func (r *record) of(owner *resource) {
 	if r.owner != owner {
-		r.owner, r.call.Resource, r.usual = owner, &owner.Resource, false
+		r.owner, r.call.Resource, r.usual, r.found = owner, &owner.Resource, false, false
 	}
 }
 
 // locate finds the nodes of the call. A usual call is one without context, origin and parent of its own; of two usual
 // ones of a resource the second finds all as the first left it, which spares it a dozen writes with their barriers.
+// So does one with the names of the call before: comparing them costs a fifth of looking both up.
 func (r *record) locate(s *callScope, call *Call) {
 	if s == nil && call.Entrance == "" && call.Origin == "" {
 		if r.usual {
@@ -92,9 +99,27 @@ func (r *record) locate(s *callScope, call *Call) {
 		if s == nil {
 			s = &noScope
 		}
+		if r.found && r.same(s, call) {
+			return
+		}
 	}
+	r.found = true
 	r.setEntrance(call.Entrance, s)
 	r.setOrigin(call.Origin, s)
+}
+
+// same says whether the record's nodes are those of the call's names, and still in their tables.
+func (r *record) same(s *callScope, call *Call) bool {
+	c, entrance, origin := &r.call, call.Entrance, call.Origin
+	if entrance == "" {
+		if entrance = s.entrance; entrance == "" {
+			entrance = stat.DefaultEntrance
+		}
+	}
+	if origin == "" {
+		origin = s.origin
+	}
+	return c.Origin == origin && c.Entrance == entrance && !c.Node.Dropped() && (c.OriginNode == nil || !c.OriginNode.Dropped())
 }
 
 // setEntrance finds the node of the call's context. The context keeps a name of the engine's own, so that the
@@ -115,7 +140,9 @@ func (r *record) setEntrance(name string, s *callScope) {
 		c.Node, c.Entrance = r.owner.Node(s.entrance, parent), s.entrance
 	default:
 		c.Node, c.Entrance = r.owner.Node("", parent), stat.DefaultEntrance
+		return
 	}
+	r.found = c.Node.Entrance().Name == c.Entrance
 }
 
 // setOrigin finds the node of the call's origin, likewise.
@@ -128,11 +155,13 @@ func (r *record) setOrigin(origin string, s *callScope) {
 		c.Origin, c.OriginNode = "", nil
 		return
 	}
-	c.OriginNode, c.Origin = r.engine.originNode(r.owner, origin)
+	var overflowed bool
+	c.OriginNode, c.Origin, overflowed = r.engine.originNode(r.owner, origin)
+	r.found = r.found && !overflowed
 }
 
-func (e *Engine) originNode(owner *resource, origin string) (n *stat.Node, own string) {
-	n, own, overflowed := owner.Origin(origin, e.config.maxOrigins)
+func (e *Engine) originNode(owner *resource, origin string) (n *stat.Node, own string, overflowed bool) {
+	n, own, overflowed = owner.Origin(origin, e.config.maxOrigins)
 	if overflowed && e.flow.Names(&owner.Resource, origin) { // a rule names it: it is counted by itself
 		n, own, overflowed = owner.Origin(origin, math.MaxInt)
 	}
@@ -142,13 +171,13 @@ func (e *Engine) originNode(owner *resource, origin string) (n *stat.Node, own s
 			e.log.warn("too many origins of one resource; further ones share a node", "resource", owner.Name)
 		}
 	}
-	return n, own
+	return n, own, overflowed
 }
 
 // decide runs the checks, commits what they reserved, waits, and counts the call as passed or blocked.
-func (e *Engine) decide(ctx context.Context, r *record) error {
+func (e *Engine) decide(ctx context.Context, r *record, p *plan) error {
 	c := &r.call
-	if p := r.owner.plan.Load(); p != nil && len(p.checks)+len(p.last) > 0 {
+	if p != nil && p.asks {
 		var err *BlockError
 		if c.Request == nil {
 			err = e.check(c, p)
@@ -270,17 +299,26 @@ func (e *Engine) gaveUp(c *chain.Context, cause error) *BlockError {
 
 func (e *Engine) pass(c *chain.Context, now int64) {
 	units := c.Units()
-	if c.Node.Pass(c.Hint, now, units) {
-		c.Hint = e.stripes.Add(1) // of this record, whose calls met another core's
+	met := c.Node.Pass(c.Hint, now, units)
+	if c.OriginNode != nil && c.OriginNode.Pass(c.Hint, now, units) {
+		met = true
 	}
-	if c.OriginNode != nil {
-		c.OriginNode.Pass(c.Hint, now, units)
+	if c.Inbound && e.inbound.Pass(c.Hint, now, units) {
+		met = true
 	}
-	if c.Inbound {
-		e.inbound.Pass(c.Hint, now, units)
+	if met {
+		e.part(c)
 	}
 	if c.Arriving() || len(e.config.callbacks) > 0 {
 		e.arrived(c)
+	}
+}
+
+// part gives a record whose calls met those of another core counters of its own: a hint whose last bit is the other one
+// leads to another ring also where there are only two.
+func (e *Engine) part(c *chain.Context) {
+	for hint := c.Hint; c.Hint&1 == hint&1; {
+		c.Hint = e.stripes.Add(1)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 // refusing.
 type plan struct {
 	refusing   atomic.Bool // the latest call was refused by one of refusers; written only when that changes
+	asks       bool        // there are checks or last ones
 	refusers   []chain.Refuser
 	checks     []chain.Check
 	last       []chain.Check // asked when all others have passed: they take what cannot be given back
@@ -64,6 +65,7 @@ func (e *Engine) compile(r *resource) {
 	for _, b := range last {
 		p.last = append(p.last, e.observing(b))
 	}
+	p.asks = len(bounds) > 0
 	p.refusers = refusers(p.checks)
 	r.plan.Store(p)
 }

@@ -21,6 +21,7 @@ type record struct {
 	engine *Engine
 	owner  *resource // of the latest call
 	usual  bool      // that call was a usual one: see locate
+	found  bool      // its nodes are those of its entrance and origin, not of names beyond a cap
 	waited int64     // ns
 	err    error     // set by SetError; guarded by the lock bit
 	call   chain.Context
@@ -123,35 +124,39 @@ func (en Entry) exit(n int64, err error) {
 	if r == nil || !r.state.CompareAndSwap(en.generation<<1, (en.generation+1)<<1) && !en.claim() {
 		return
 	}
-	now := r.engine.clock.now()
+	e, c := r.engine, &r.call
+	var done chain.Done // of success
+	if e.machine != nil {
+		done.Now = e.machine.now()
+	} else {
+		done.Now = e.clock.now()
+	}
+	done.RT = time.Duration(max(0, done.Now-c.Now))
 	if err == nil {
 		err = r.err
 	}
-	done := chain.Done{Now: now, RT: time.Duration(max(0, now-r.call.Now)), Outcome: Success}
 	if err != nil {
-		done.Outcome = r.engine.judge(err)
+		done.Outcome = e.judge(err)
 	}
-	r.end(n, done)
-	if len(r.engine.config.callbacks) > 0 {
-		r.engine.tellComplete(&r.call, err, done)
-	}
-	r.free()
-}
-
-// end gives back what the call holds and counts its completion.
-func (r *record) end(n int64, done chain.Done) {
-	c := &r.call
-	if n < 0 {
-		n = c.Count
-	}
-	n = min(n, chain.MostUnits)
 	if c.Holding() {
 		c.Release(done)
 	}
 	if p := r.owner.plan.Load(); p != nil && len(p.completers) > 0 {
 		p.complete(c, done)
 	}
-	e, rt, failed := r.engine, int64(done.RT), done.Outcome == Failure
+	if n < 0 {
+		n = c.Count
+	}
+	e.complete(c, min(n, chain.MostUnits), done)
+	if len(e.config.callbacks) > 0 {
+		e.tellComplete(c, err, done)
+	}
+	r.free()
+}
+
+// complete counts the end of a call in its nodes.
+func (e *Engine) complete(c *chain.Context, n int64, done chain.Done) {
+	rt, failed := int64(done.RT), done.Outcome == Failure
 	c.Node.Complete(c.Hint, done.Now, n, rt, failed)
 	if c.OriginNode != nil {
 		c.OriginNode.Complete(c.Hint, done.Now, n, rt, failed)

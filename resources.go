@@ -51,9 +51,15 @@ func (e *Engine) overflowOf(name string) *resource {
 	if !e.pressed.Load() && !e.pressed.Swap(true) {
 		e.log.warn("too many resources; further names without a rule of their own share one", "cap", e.config.maxResources)
 	}
+	if r := e.general.Load(); r != nil && !r.gone.Load() && !e.patterned.Load() { // the usual case: no second look-up
+		return r
+	}
 	for {
 		key := e.overflowKey(name)
 		if r, ok := e.overflow.Get(key); ok {
+			if key == stat.Overflow {
+				e.general.Store(r)
+			}
 			return r
 		}
 		r, _ := e.overflow.GetOrAdd(key, func(key string) (*resource, bool) {

@@ -292,3 +292,42 @@ func TestContextOfAnotherEngine(t *testing.T) {
 		t.Errorf("the second engine's entrance: %v %+v", ok, s)
 	}
 }
+
+// Nodes that housekeeping took away are not counted in any more, though the calls before found them.
+func TestNodesThatCameBackCount(t *testing.T) {
+	g := newGuard(t)
+	load(t, g.FlowRules(), `{"resource":"r","count":1000}`) // keeps the resource
+	call := tidegate.Call{Origin: "app", Entrance: "web"}
+	for round := range int64(3) {
+		g.at(round * 3_600_000)
+		for range 5 {
+			g.call("r", nil, call)
+		}
+		origin, _ := g.OriginStats("r", "app")
+		web, _ := g.ContextStats("r", "web")
+		if origin.TotalPass != 5 || web.TotalPass != 5 {
+			t.Errorf("round %d: the origin passed %d, the context %d, want 5", round, origin.TotalPass, web.TotalPass)
+		}
+		g.at(round*3_600_000 + 1_800_000)
+		g.Maintain()
+		if origins := g.Origins("r"); len(origins) != 0 {
+			t.Fatalf("round %d: the origins %v are still there", round, origins)
+		}
+	}
+}
+
+// Of one resource, calls with names that come in turn are counted by their own.
+func TestNamesInTurn(t *testing.T) {
+	g := newGuard(t, tidegate.WithMaxOrigins(2))
+	for _, origin := range []string{"a", "a", "b", "", "a", "c", "c", "d", "b", "c"} {
+		g.call("r", nil, tidegate.Call{Origin: origin})
+	}
+	for origin, want := range map[string]int64{"a": 3, "b": 2, "__overflow__": 4} {
+		if s, _ := g.OriginStats("r", origin); s.TotalPass != want {
+			t.Errorf("%q passed %d, want %d", origin, s.TotalPass, want)
+		}
+	}
+	if n := g.Counters().OriginOverflow; n != 4 {
+		t.Errorf("%d calls beyond the cap, want 4", n)
+	}
+}

@@ -20,6 +20,7 @@ type Node struct {
 	exact    Exact
 	borrowed atomic.Pointer[borrow]
 	met      atomic.Int32 // how often callers met
+	dropped  atomic.Bool  // taken out of its resource's table
 	scope    *Scope
 
 	mu      sync.Mutex // held to change buckets and to read sums
@@ -67,6 +68,9 @@ func NewNode(scope *Scope) *Node {
 	return n
 }
 
+// Dropped says whether the node was taken out of its resource's table, so that calls to come count in another one.
+func (n *Node) Dropped() bool { return n.dropped.Load() }
+
 // Spread says whether callers are spread over several rings, so that their hints matter.
 func (n *Node) Spread() bool { return n.more.Load() != nil }
 
@@ -81,7 +85,7 @@ func (n *Node) ring(hint uint32) *ring {
 }
 
 // Pass counts a call that was admitted. The hint spreads callers over rings; met says that another caller used the
-// same ring at the same time, so that the caller should take another hint from then on.
+// same one of several rings at the same time, so that the caller should take another hint from then on.
 func (n *Node) Pass(hint uint32, now, count int64) (met bool) {
 	r := n.ring(hint)
 	b := r.cur.Load()
@@ -91,8 +95,8 @@ func (n *Node) Pass(hint uint32, now, count int64) (met bool) {
 	passed := b.pass.Load()
 	if !b.pass.CompareAndSwap(passed, passed+count) {
 		b.pass.Add(count)
+		met = n.Spread()
 		n.meet()
-		met = true
 	}
 	if count != 1 {
 		r.extra.Add(count - 1) // after pass: see activeLocked

@@ -262,12 +262,14 @@ func (r *Resource) Tend(now, idle int64) (lastUsed, active int64) {
 		active += flying
 		if now-used > idle && flying == 0 && !n.exact.Busy(now) && n.entrance.Name != DefaultEntrance {
 			r.contexts.Load().Delete(n.entrance.Name, func(have *ContextNode) bool { return have == n })
+			n.dropped.Store(true)
 			n.detach()
 		}
 	})
 	r.Origins(func(origin string, n *Node) {
 		if now-n.Tend(now) > idle && n.Active() == 0 && !n.exact.Busy(now) {
 			r.origins.Load().Delete(origin, func(have *Node) bool { return have == n })
+			n.dropped.Store(true)
 		}
 	})
 	return lastUsed, active

@@ -9,6 +9,7 @@ import (
 // limits are the smallest values of all rules, immutable.
 type limits struct {
 	effective                                 Rule
+	rule                                      any // effective, for errors
 	qps, cpu, load                            float64
 	avgRT, maxThread                          int64
 	qpsSet, rtSet, threadSet, loadSet, cpuSet bool
@@ -43,6 +44,7 @@ func merge(rules []Rule) *limits {
 		l.effective.MaxThread = &l.maxThread
 	}
 	l.effective = l.effective.Clone()
+	l.rule = l.effective
 	return l
 }
 
@@ -81,10 +83,11 @@ func newCheck(s *Slot, l *limits, resource string) *check {
 	if shape := s.inbound.Shape(); l.qpsSet && l.qps >= 1 {
 		k.room, k.interval = chain.Room(l.qps, 1, shape.Seconds()), int64(shape.Interval())
 	}
-	for i, name := range typeNames {
-		err := chain.NewBlockError(chain.KindSystem, resource, l.effective, chain.ErrSystem, explainer{k, i})
-		err.Type = name
-		k.errs[i] = err
+	for i, set := range [...]bool{byQPS: l.qpsSet, byThread: l.threadSet, byRT: l.rtSet, byLoad: l.loadSet, byCPU: l.cpuSet} {
+		if set {
+			k.errs[i] = chain.NewBlockError(chain.KindSystem, resource, l.rule, chain.ErrSystem, explainer{k, i})
+			k.errs[i].Type = typeNames[i]
+		}
 	}
 	return k
 }
