@@ -140,7 +140,8 @@ func WithBackoff(least, most time.Duration) Option {
 }
 
 // WithPingInterval sets how often the server is asked for the number of connected clients: every 10 s by default and
-// if d is not above zero, at most every millisecond. While the client decides locally it is every second, or this if shorter.
+// if d is not above zero, at most every millisecond. A new connection begins with shorter intervals, that double from
+// 250 ms up to this. While the client decides locally it is every second, or this if shorter.
 func WithPingInterval(d time.Duration) Option {
 	return func(o *options) { o.pingInterval = max(time.Millisecond, positive(d, DefaultPingInterval)) }
 }

@@ -28,7 +28,7 @@ func TestSentinelServer(t *testing.T) {
 		wantStatus(t, c.RequestParamToken(t.Context(), 202, 1, []chain.Arg{chain.String("", "user-1")}), chain.TokenOK, nil)
 		wantStatus(t, c.AcquireConcurrent(t.Context(), 101, 1), chain.TokenNotAvailable, nil)
 		c.ReleaseConcurrent(7)
-		time.Sleep(12 * time.Second)
+		time.Sleep(300 * time.Millisecond) // and the first ping of the connection
 		want := strings.NewReplacer(" ", "", "|", "").Replace("000d 47530001 00 00000004 61707041|" +
 			"0012 00000001 01 0000000000000065 00000001 00|0012 00000002 01 0000001cbe991a14 00000005 01|" +
 			"0020 00000003 02 00000000000000ca 00000001 00000001 07 00000006 757365722d31|" +

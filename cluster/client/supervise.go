@@ -9,6 +9,7 @@ import (
 
 const (
 	quickPing  = int64(time.Second) // between pings while the server is silent
+	soonPing   = int64(250 * time.Millisecond)
 	renewEvery = int64(500 * time.Millisecond)
 	longSpell  = int64(10 * time.Second) // without silence, after which the first ping is sent at once
 	mostMissed = 3                       // pings in a row without answer before another connection is tried
@@ -225,29 +226,36 @@ func (s *supervisor) beat(now int64) (next int64) {
 		}
 		next = s.renewAt
 	}
-	due := s.pingDue(cn)
+	due, look := s.pingDue(cn, now)
 	if now >= due {
 		cn.ping(now)
-		due = s.pingDue(cn)
+		_, look = s.pingDue(cn, now)
 	}
-	return min(next, due)
+	return min(next, look)
 }
 
-// pingDue says when the next ping is to be sent. One that stays unanswered is followed soon.
-func (s *supervisor) pingDue(cn *conn) int64 {
+// pingDue says when the next ping is to be sent, and when to look at that again. One that stays unanswered is followed
+// soon. So are those on a young connection, at intervals that double: clients that start together each count those
+// before them at first, and their fallback shares would be too large for as long as that is not corrected.
+func (s *supervisor) pingDue(cn *conn, now int64) (due, look int64) {
 	every := int64(s.client.pingInterval)
 	cn.mu.Lock()
 	defer cn.mu.Unlock()
 	p := &cn.pings
 	last := max(cn.born, p.sentAt)
 	if cn.silent.Load() {
+		due = max(last, cn.silentAt) + min(every, quickPing)
 		if cn.sudden && last < cn.silentAt {
-			return cn.silentAt
+			due = cn.silentAt
 		}
-		return max(last, cn.silentAt) + min(every, quickPing)
+		return due, due
 	}
-	if p.sentAt != 0 && !p.answered {
-		every = min(every, quickPing)
+	look = last + min(every, max(soonPing, last-cn.born))
+	if due = look; p.sentAt != 0 && !p.answered {
+		due = last + min(every, quickPing)
 	}
-	return last + every
+	if look <= now {
+		look = due
+	}
+	return due, look
 }

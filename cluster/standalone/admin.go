@@ -31,17 +31,35 @@ func (s *Server) openAdmin(ctx context.Context, old parts, next *parts) error {
 		next.admin = old.admin
 		return nil
 	}
+	var err error
+	if next.admin, err = s.serveAdmin(ctx, address); err == nil {
+		return nil
+	}
+	if old.admin != nil && samePort(address, old.admin.addr) { // that has to be closed first
+		old.admin.closeUnless(nil)
+		if next.admin, err = s.serveAdmin(ctx, address); err == nil {
+			return nil
+		}
+		again, failed := s.serveAdmin(ctx, old.admin.addr.String())
+		if failed != nil {
+			s.logger.Error("the admin address before could not be opened again", "address", old.admin.addr.String(), "error", failed)
+		}
+		s.parts.admin = again
+	}
+	return fmt.Errorf("admin: %w", err)
+}
+
+func (s *Server) serveAdmin(ctx context.Context, address string) (*admin, error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err != nil {
-		return fmt.Errorf("admin: %w", err)
+		return nil, err
 	}
 	a := &admin{addr: listener.Addr(), server: &http.Server{
 		Handler: s.adminHandler(), ReadHeaderTimeout: 10 * time.Second, WriteTimeout: time.Minute, IdleTimeout: time.Minute,
 		MaxHeaderBytes: 16 << 10,
 	}}
 	a.served.Go(func() { _ = a.server.Serve(listener) }) // it ends by Close
-	next.admin = a
-	return nil
+	return a, nil
 }
 
 func (s *Server) adminHandler() http.Handler {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"strconv"
 
 	"github.com/tidegate-go/tidegate/chain"
 	"github.com/tidegate-go/tidegate/cluster/server"
@@ -177,8 +178,15 @@ func (p *parts) sameServer(old *parts) bool {
 		a.MaxConns == b.MaxConns && p.security.sum == old.security.sum
 }
 
-// openServer opens the port. Where only the address stays the same the old port has to be closed first; reopen then
-// opens it again.
+// samePort says whether an address may be one that cannot be opened while the other one is open.
+func samePort(address string, open net.Addr) bool {
+	_, port, err := net.SplitHostPort(address)
+	tcp, ok := open.(*net.TCPAddr)
+	return err == nil && ok && port == strconv.Itoa(tcp.Port)
+}
+
+// openServer opens the port. Where the port stays the same the old one has to be closed first; reopen then opens it
+// again.
 func (s *Server) openServer(ctx context.Context, old parts, next *parts) (reopen func(), err error) {
 	reopen = func() {}
 	if next.sameServer(&old) {
@@ -186,8 +194,10 @@ func (s *Server) openServer(ctx context.Context, old parts, next *parts) (reopen
 		return reopen, nil
 	}
 	address := next.config.listen()
-	if old.server != nil && address == old.config.listen() {
-		address = old.addr.String()
+	if same := address == old.config.listen(); old.server != nil && (same || samePort(address, old.addr)) {
+		if same {
+			address = old.addr.String()
+		}
 		s.drain(ctx, old.server)
 		reopen = func() { s.reopen(ctx, old) }
 	}

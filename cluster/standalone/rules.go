@@ -33,6 +33,7 @@ type ruleFile struct {
 	service   *token.Service
 	logger    *slog.Logger
 	opened    atomic.Bool // content was put into force
+	told      string      // why content was refused last; of update alone
 
 	mu     sync.Mutex
 	loaded loaded          // what became of the content in force; guarded by mu
@@ -78,6 +79,7 @@ func (r *ruleFile) update(_ context.Context, content []byte) error {
 	if total > 0 && valid == 0 {
 		return r.refuse(fmt.Errorf("no rule could be put into force: %s", strings.Join(refused, "; ")))
 	}
+	r.told = ""
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if d.Flow.Given || len(flows) > ownFlows || r.flows != nil || d.Array && r.kind == chain.KindFlow {
@@ -95,9 +97,10 @@ func (r *ruleFile) update(_ context.Context, content []byte) error {
 	return r.tell()
 }
 
-// refuse logs why content is not put into force, unless the caller of openRules is told.
+// refuse logs once why content is not put into force, unless the caller of openRules is told.
 func (r *ruleFile) refuse(err error) error {
-	if r.opened.Load() {
+	if told := r.told; r.opened.Load() && err.Error() != told {
+		r.told = err.Error()
 		r.logger.Error("rule file refused; the rules before stay in force", "error", err)
 	}
 	return err

@@ -130,9 +130,11 @@ func (s *Server) reload(ctx context.Context, c Config) (parts, error) {
 
 // note keeps what was wrong with a configuration. The caller holds mu.
 func (s *Server) note(err error) {
+	if err.Error() != s.reloads.lastError { // else it was told, and it is tried again and again
+		s.logger.Error("configuration refused; the one before stays in force", "error", err)
+	}
 	s.reloads.refused++
 	s.reloads.lastError, s.reloads.lastErrorTime, s.reloads.byFiles = err.Error(), time.Now(), false
-	s.logger.Error("configuration refused; the one before stays in force", "error", err)
 }
 
 // refused is told of a configuration that could not be read.

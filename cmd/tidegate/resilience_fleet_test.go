@@ -64,7 +64,7 @@ func newFleet(t *testing.T, addr string, options ...client.Option) *fleet {
 func newMember(t *testing.T, addr string, options ...client.Option) *member {
 	t.Helper()
 	m := &member{client: client.New(append([]client.Option{
-		client.WithServer(addr), client.WithNamespace("shop"), client.WithPingInterval(500 * time.Millisecond),
+		client.WithServer(addr), client.WithNamespace("shop"),
 	}, options...)...)}
 	var err error
 	if m.engine, err = root.New(root.WithTokenService(m.client)); err != nil {

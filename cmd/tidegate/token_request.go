@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"fmt"
 	"io"
+	"math"
 	"net"
 	"os"
 	"os/signal"
@@ -14,6 +16,7 @@ import (
 
 	"github.com/tidegate-go/tidegate/chain"
 	"github.com/tidegate-go/tidegate/cluster/client"
+	"github.com/tidegate-go/tidegate/cluster/wire"
 )
 
 // tokenRequest is what the command asks.
@@ -46,7 +49,7 @@ func tokenRequestCommand(args []string, stdout, stderr io.Writer) int {
 
 func tokenRequestFlags(args []string, stderr io.Writer) (*tokenRequest, error) {
 	r := &tokenRequest{}
-	f := newFlags("token-request", "-addr HOST:PORT -namespace NS (-flow ID | -param ID -value TYPE:VALUE...) [flags]",
+	f := newFlags("token-request", "-addr HOST:PORT [-namespace NS] (-flow ID | -param ID -value TYPE:VALUE...) [flags]",
 		"Asks a token server, this project's or Sentinel's, for tokens, and prints a line of JSON for every answer, such as\n"+
 			`{"status":0,"name":"ok","remaining":9,"waitMs":0,"micros":120}`+", or {\"error\":\"timeout\"} where none came\n"+
 			"(timeout, refused, closed, tls or unauthenticated); the first time, standard error says more.\n"+
@@ -95,6 +98,8 @@ func (r *tokenRequest) check(given map[string]bool, arguments int) error {
 		return errors.New("-value belongs to -param")
 	case given["param"] && r.prioritized:
 		return errors.New("-prioritized belongs to -flow")
+	case r.count > math.MaxInt32 || r.count < math.MinInt32:
+		return fmt.Errorf("-count must be at most %d: the protocol has no room for more", math.MaxInt32)
 	case r.repeat < 1:
 		return errors.New("-repeat must be 1 or more")
 	case r.timeout <= 0:
@@ -131,10 +136,10 @@ func (r *tokenRequest) run(ctx context.Context, options []client.Option, stdout,
 		}
 		if err != nil {
 			line.Error = errorName(err)
-			if !explained {
-				say(stderr, "tidegate token-request: %v", err)
-				explained = true
-			}
+		}
+		if why := r.explain(line, err); why != "" && !explained {
+			say(stderr, "tidegate token-request: %s", why)
+			explained = true
 		}
 		code = max(code, worst)
 		if err := out.Encode(line); err != nil {
@@ -142,6 +147,26 @@ func (r *tokenRequest) run(ctx context.Context, options []client.Option, stdout,
 		}
 	}
 	return code
+}
+
+// explain says more about a request that had no answer, or that was answered without being sent.
+func (r *tokenRequest) explain(line answerLine, err error) string {
+	switch {
+	case errors.Is(err, io.EOF) && r.files.ca == "":
+		return err.Error() + " (it hung up at once: if it speaks TLS, give -tls-ca FILE)"
+	case err != nil:
+		return err.Error()
+	case line.Status != int(chain.TokenBadRequest):
+		return ""
+	case r.flow+r.param <= 0 || r.count <= 0:
+		return "ids and counts of 0 or less are not sent: no server grants them"
+	}
+	for i, v := range r.values {
+		if _, _, _, err := wire.AppendParam(nil, 0, r.param, int32(r.count), []chain.Arg{v}, 0); err != nil {
+			return fmt.Sprintf("value %d cannot be sent: a frame has room for %d bytes", i+1, wire.MaxParams)
+		}
+	}
+	return ""
 }
 
 // connectTimeout bounds how long the connection may take before the first request.

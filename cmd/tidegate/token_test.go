@@ -133,6 +133,7 @@ func TestTokenRequestFlags(t *testing.T) {
 		"-addr a:1 -flow 1 -repeat 0": "-repeat", "-addr a:1 -flow 1 x": "arguments", "-addr a:1 -flow 1 -tls-cert c": "-tls-key",
 		"-addr a:1 -flow 1 -secret-file /missing": "missing", "-addr a:1 -flow 1 -timeout 0s": "-timeout",
 		"-addr a -flow 1": "HOST:PORT", "-addr ::1 -flow 1": "HOST:PORT", "-addr a: -flow 1": "HOST:PORT",
+		"-addr a:1 -flow 1 -count 2147483648": "-count",
 	} {
 		var out, errs bytes.Buffer
 		if code := run(append([]string{"token-request"}, strings.Fields(args)...), &out, &errs); code != exitUsage || !strings.Contains(errs.String(), want) || out.Len() > 0 {
