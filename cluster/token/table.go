@@ -12,10 +12,13 @@ type table struct {
 	params index[paramRule]
 }
 
-// An index finds rules by flow id (open addressing with linear probing, half full at most). With many rules what costs
-// is the memory that decisions touch: ids that are neighbours have their places side by side, and a place holds the
-// whole id, so that only the rule that is meant is touched.
+// An index finds rules by flow id. With many rules what costs is the memory that decisions touch: where ids are close to
+// each other, as those that a console counts up, they index an array; else there is a hash table (open addressing with linear
+// probing, half full at most) in which neighbours have their places side by side, and a place holds the whole id, so that
+// only the rule that is meant is touched.
 type index[R any] struct {
+	base   int64
+	dense  []*R // from base on; nil: none, or shared
 	places []place[R]
 	shift  uint
 	shared map[int64][]owned[R] // of ids that several namespaces have
@@ -39,8 +42,13 @@ func newIndex[R any](rules []*R, key func(*R) (ns string, id int64), last bool) 
 	}
 	idOf := func(r *R) int64 { _, id := key(r); return id }
 	slices.SortStableFunc(rules, func(a, b *R) int { return cmp.Compare(idOf(a), idOf(b)) })
-	width := uint(bits.Len(uint(max(near, 2*len(rules)) - 1)))
-	x := index[R]{places: make([]place[R], 1<<width), shift: 64 - width}
+	x := index[R]{base: idOf(rules[0])}
+	if span := idOf(rules[len(rules)-1]) - x.base; span < int64(4*len(rules)) {
+		x.dense = make([]*R, span+1)
+	} else {
+		width := uint(bits.Len(uint(max(near, 2*len(rules)) - 1)))
+		x.places, x.shift = make([]place[R], 1<<width), 64-width
+	}
 	for len(rules) > 0 {
 		id, n := idOf(rules[0]), 1
 		for n < len(rules) && idOf(rules[n]) == id {
@@ -66,6 +74,10 @@ func (x *index[R]) home(id int64) int {
 }
 
 func (x *index[R]) add(p place[R]) {
+	if x.dense != nil {
+		x.dense[p.id-x.base] = p.rule
+		return
+	}
 	i, mask := x.home(p.id), len(x.places)-1
 	for x.places[i&mask].id != 0 {
 		i++
@@ -87,6 +99,12 @@ func (x *index[R]) share(id int64, rules []*R, key func(*R) (ns string, id int64
 
 // find returns the rule of that id: the namespace's own, else the only one; conflict says that there are several.
 func (x *index[R]) find(ns string, id int64) (rule *R, conflict bool) {
+	if i := uint64(id - x.base); i < uint64(len(x.dense)) {
+		if rule = x.dense[i]; rule != nil {
+			return rule, false
+		}
+		return x.findShared(ns, id)
+	}
 	if len(x.places) == 0 || id == 0 {
 		return nil, false
 	}
@@ -104,12 +122,13 @@ func (x *index[R]) find(ns string, id int64) (rule *R, conflict bool) {
 }
 
 func (x *index[R]) findShared(ns string, id int64) (rule *R, conflict bool) {
-	for _, o := range x.shared[id] {
+	list := x.shared[id]
+	for _, o := range list {
 		if o.ns == ns {
 			return o.rule, false
 		}
 	}
-	return nil, true
+	return nil, len(list) > 0
 }
 
 // publish makes the table of all spaces. The caller holds mu.
