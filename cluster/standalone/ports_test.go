@@ -14,15 +14,21 @@ func on(host string, addr net.Addr) string {
 	return net.JoinHostPort(host, port)
 }
 
-// An address that is opened with the port of the one before, such as on all of the machine's addresses, takes its place.
-func TestReloadKeepsThePort(t *testing.T) {
-	t.Parallel()
+// allPorts starts a server with all its ports, where addresses that others reach are allowed.
+func allPorts(t *testing.T) (*standalone.Server, standalone.Config) {
+	t.Helper()
 	p := newPlace(t)
 	c := standalone.Config{
 		Listen: "127.0.0.1:0", Insecure: true, Namespaces: standalone.Bindings{"shop=" + p.write("rules.json", "["+rule(1, 1000)+"]")},
 		Admin: "127.0.0.1:0", RLSListen: "127.0.0.1:0", RLSRules: standalone.Bindings{p.write("rls.yaml", "domain: d\ndescriptors: [{key: k}]\n")},
 	}
-	s := start(t, c)
+	return start(t, c), c
+}
+
+// An address that is opened with the port of the one before, such as on all of the machine's addresses, takes its place.
+func TestReloadKeepsThePort(t *testing.T) {
+	t.Parallel()
+	s, c := allPorts(t)
 	admin := s.AdminAddr().String()
 	for _, host := range []string{"0.0.0.0", "127.0.0.1", "localhost"} {
 		c.Listen, c.Admin, c.RLSListen = on(host, s.Addr()), on("127.0.0.1", s.AdminAddr()), on(host, s.RLSAddr())
@@ -46,12 +52,7 @@ func TestReloadKeepsThePort(t *testing.T) {
 // If the new address cannot be opened, the old ones serve as before.
 func TestReloadFailsWithThePort(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t)
-	c := standalone.Config{
-		Listen: "127.0.0.1:0", Insecure: true, Namespaces: standalone.Bindings{"shop=" + p.write("rules.json", "["+rule(1, 1000)+"]")},
-		Admin: "127.0.0.1:0", RLSListen: "127.0.0.1:0", RLSRules: standalone.Bindings{p.write("rls.yaml", "domain: d\ndescriptors: [{key: k}]\n")},
-	}
-	s := start(t, c)
+	s, c := allPorts(t)
 	const foreign = "192.0.2.7" // of no machine
 	for _, change := range []func(c *standalone.Config){
 		func(c *standalone.Config) { c.Listen = on(foreign, s.Addr()) },
