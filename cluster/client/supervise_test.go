@@ -233,7 +233,7 @@ func TestReasons(t *testing.T) {
 	})
 }
 
-func TestReconnectsForEver(t *testing.T) {
+func TestB75ReconnectsForEver(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{down: true}

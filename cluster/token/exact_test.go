@@ -63,7 +63,7 @@ func TestLongWindowOfClients(t *testing.T) {
 }
 
 // Two clients ask for one token in 30 seconds: each window has one.
-func TestOneInThirtySeconds(t *testing.T) {
+func TestB82OneInThirtySeconds(t *testing.T) {
 	t.Parallel()
 	b := newBench()
 	b.load(t, windowed(global(1, 1.0/30), 30_000, 10))
@@ -82,7 +82,7 @@ func TestOneInThirtySeconds(t *testing.T) {
 }
 
 // An old time does not refill the window: a request that was delayed gets what is left now.
-func TestOldTimeRefillsNothing(t *testing.T) {
+func TestB04OldTimeRefillsNothing(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, b *bench) {
 		b.load(t, global(1, 5))

@@ -95,7 +95,7 @@ func TestExceedCount(t *testing.T) {
 	})
 }
 
-func TestLimiter(t *testing.T) {
+func TestB79RequestLimit(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, b *bench) {
 		b.load(t, global(1, 1000))

@@ -95,8 +95,8 @@ func write(c net.Conn, b []byte) error { _, err := c.Write(b); return err }
 
 func pingsOnly(t wire.Type) bool { return t == wire.TypePing }
 
-// B78: a server that accepts connections and never answers, and whose sockets then die.
-func TestServerNeverAnswers(t *testing.T) {
+// A server that accepts connections and never answers, and whose sockets then die.
+func TestB78ServerNeverAnswers(t *testing.T) {
 	t.Parallel()
 	for name, serve := range map[string]func(net.Conn){
 		"nothing":         nil,
@@ -152,8 +152,8 @@ func sequence(m *member, n int) (calls []guardedCall) {
 	return calls
 }
 
-// B75: the server is down for a while and then back on the same port. Attempts to reach it are bounded in rate.
-func TestServerReturns(t *testing.T) {
+// The server is down for a while and then back on the same port. Attempts to reach it are bounded in rate.
+func TestB75ServerReturns(t *testing.T) {
 	t.Parallel()
 	p := serveFleet(t, loopback(t))
 	var attempts atomic.Int32
