@@ -46,9 +46,10 @@ func Tidegate() []guard.Case {
 		tidegateCase("flow-reject-1000-resources", 1000, reject, tidegate.Call{}),
 		tidegateCase("breaker-1000-resources", 1000, limits{breaker: true}, tidegate.Call{}),
 		tidegateCase("flow+breaker+isolation+system-1000-resources", 1000, four, inbound),
-		tidegateHot("hotspot-qps-1-key", 1),
-		tidegateHot("hotspot-qps-10k-keys", 10_000),
-		tidegateHot("hotspot-qps-1m-keys", 1_000_000),
+		tidegateHot("hotspot-qps-1-key", 1, texts),
+		tidegateHot("hotspot-qps-10k-keys", 10_000, texts),
+		tidegateHot("hotspot-qps-1m-keys", 1_000_000, texts),
+		tidegateHot("hotspot-qps-1m-numbers", 1_000_000, numbers),
 	}
 }
 
@@ -103,7 +104,18 @@ func entering(ctx context.Context, e *tidegate.Engine, names []string, call tide
 	})
 }
 
-func tidegateHot(name string, n int) guard.Case {
+// texts are n arguments that lie scattered in memory: with a million of them, reading one takes as long as the rest.
+func texts(n int) func(i uint64) tidegate.Arg {
+	keys := guard.Names("key", n)
+	return func(i uint64) tidegate.Arg { return tidegate.String("", keys[i%uint64(n)]) }
+}
+
+// numbers are n arguments that need no memory of their own, in an order that nothing can foresee.
+func numbers(n int) func(i uint64) tidegate.Arg {
+	return func(i uint64) tidegate.Arg { return tidegate.Int64("", int64(i%uint64(n)*0x9E3779B97F4A7C15>>1)) }
+}
+
+func tidegateHot(name string, n int, values func(n int) func(i uint64) tidegate.Arg) guard.Case {
 	return guard.Case{Name: "tidegate/" + name, N: n, New: func(n int) (guard.Guard, func(), error) {
 		e, stop, err := newEngine()
 		if err != nil {
@@ -114,10 +126,9 @@ func tidegateHot(name string, n int) guard.Case {
 			stop()
 			return nil, nil, err
 		}
-		keys := guard.Names("key", n)
-		ctx, size := context.Background(), uint64(n)
+		value, ctx := values(n), context.Background()
 		return guard.Func(func(_ int, i uint64, work func() error) error {
-			args := [1]tidegate.Arg{tidegate.String("", keys[i%size])}
+			args := [1]tidegate.Arg{value(i)}
 			entry, err := e.Enter(ctx, "hot", tidegate.Call{Args: args[:]})
 			if err != nil {
 				return err

@@ -212,6 +212,11 @@ func (s *supervisor) arrived(o outcome) {
 	c.decided(nil)
 }
 
+// patience is how long a ping may stay unanswered before it says as much as requests that did: not before these would.
+func (c *Client) patience() int64 {
+	return max(quickPing, int64(c.maxTimeouts)*c.timeout.Load())
+}
+
 // beat pings and renews when it is time to, and returns when it is again.
 func (s *supervisor) beat(now int64) (next int64) {
 	cn := s.conn
@@ -252,7 +257,7 @@ func (s *supervisor) pingDue(cn *conn, now int64) (due, look int64) {
 	}
 	look = last + min(every, max(soonPing, last-cn.born))
 	if due = look; p.sentAt != 0 && !p.answered {
-		due = last + min(every, quickPing)
+		due = last + min(every, s.client.patience())
 	}
 	if look <= now {
 		look = due
