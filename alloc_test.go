@@ -177,3 +177,28 @@ func TestSwitchedOffAllocs(t *testing.T) { // not parallel: it counts allocation
 		t.Errorf("%v allocations, want 0", n)
 	}
 }
+
+// Calls that wait allocate nothing either, where the context cannot end meanwhile.
+func TestWaitAllocs(t *testing.T) { // not parallel: it counts allocations
+	for name, perSecond := range map[string]float64{"shorter than parking takes": 1e7, "longer": 2e4} {
+		t.Run(name, func(t *testing.T) {
+			e := paced(t, perSecond)
+			waited := 0
+			if n := alloctest.Count(func() {
+				entry, err := e.Enter(context.Background(), "r", tidegate.Call{})
+				if err != nil {
+					t.Error(err)
+				}
+				if entry.Waited() > 0 {
+					waited++
+				}
+				entry.Exit(nil)
+			}); n != 0 {
+				t.Errorf("%v allocations in 100 calls, want 0", n)
+			}
+			if perSecond < 1e6 && waited < 100 {
+				t.Errorf("%d calls waited", waited)
+			}
+		})
+	}
+}

@@ -17,7 +17,7 @@ type table map[row][]sample
 
 // bestUnits is how much longer than that of the run's best moments a clean slice's unit is at most. When others use the
 // machine, its caches and execution units, the clock gets slower, and the calls between get slower still.
-const bestUnits = 1.12
+const bestUnits = 1.07
 
 // clean returns, for each sample of the row that has any, its slices that were taken while the machine was the
 // process's own.
