@@ -35,8 +35,14 @@ func allocsOf(t *testing.T, c guard.Case, cores int) float64 {
 func TestRunSeesRareAllocations(t *testing.T) {
 	for _, cores := range []int{1, 2} {
 		for _, every := range []uint64{1, 10, 100} {
-			got := allocsOf(t, allocating(func(call uint64) bool { return call%every == 0 }), cores)
-			if want := 1 / float64(every); got < 0.95*want || got > 1.3*want || got <= measure.Stray {
+			want, got := 1/float64(every), 0.0
+			for range 5 { // what else the process allocates meanwhile counts too
+				got = allocsOf(t, allocating(func(call uint64) bool { return call%every == 0 }), cores)
+				if got <= 1.05*want {
+					break
+				}
+			}
+			if got < 0.95*want || got > 1.05*want || got <= measure.Stray {
 				t.Errorf("on %d cores, one allocation in %d calls: %v per call", cores, every, got)
 			}
 		}
