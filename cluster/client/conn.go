@@ -68,21 +68,23 @@ func (cn *conn) start(rest []byte) {
 // admit says whether the request of a call in the inbox may be sent. If not, the call is to be woken, unless it has left.
 // Caller holds mu.
 func (cn *conn) admit(w *waiter, now int64, woken *queue) bool {
+	var refuse error
 	switch {
 	case w.gone:
 		cn.client.waiters.put(w)
 		return false
 	case cn.why != nil:
-		w.refuse = cn.why
+		refuse = cn.why
 	case cn.retiring:
-		w.refuse = errMoved
+		refuse = errMoved
 	case len(cn.out) > writeMost:
-		w.refuse = ErrTimeout
+		refuse = ErrTimeout
 	case cn.calm.until.Load() > now:
-		w.refuse = ErrBackOff
+		refuse = ErrBackOff
 	default:
 		return true
 	}
+	w.refuse, w.rare = refuse, true
 	woken.resolve(w, chain.TokenResult{})
 	return false
 }

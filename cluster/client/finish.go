@@ -166,7 +166,9 @@ func (c *calm) answered(r *wire.Response, now int64, of *Client) {
 		return
 	}
 	if r.Status != chain.TokenTooManyRequest {
-		c.level = 0
+		if c.level != 0 { // every call reads until, beside it
+			c.level = 0
+		}
 		return
 	}
 	if now < c.until.Load() {

@@ -3,31 +3,60 @@ package client
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/tidegate-go/tidegate/chain"
 	"github.com/tidegate-go/tidegate/cluster/wire"
 )
 
-// waiter is one call that waits for the result of its request. It is used again by later calls.
+// waiter is one call that waits for the result of its request. It is used again by later calls. A caller fills it, the
+// writer reads it, the reader leaves the answer and the caller takes that, each perhaps on another core: what they touch
+// for a plain flow request is the first cache line.
 type waiter struct {
-	done   chan struct{} // takes one element when result is set; made once
-	result chain.TokenResult
-	refuse error   // with result: why the connection did not take the request; nil: it did
-	next   *waiter // in the inbox, in a queue of those to be woken, or of a batch
+	next *waiter       // in the inbox, in a queue of those to be woken, or of a batch
+	done chan answered // takes one element when the result is set; made once
 
 	// What is asked for.
-	kind        wire.Type
-	flowID      int64
-	count       int32
-	prioritized bool
-	shared      bool   // in a batch, with other calls of the flow
-	frame       []byte // of a parameter request
-	asked       int64  // when, on the client's clock; 0: just before the inbox was emptied
+	flowID int64
+	asked  int64 // when, on the client's clock; 0: just before the inbox was emptied
+	wait   int64 // of the result, as all below that no comment is at
+	xid    int32 // of the request; 0 in the inbox and in a batch
+	count  int32
 
-	// Guarded by the connection's mu while the call waits.
-	xid      int32 // of its request; 0 in the inbox and in a batch
-	resolved bool  // result is set, and done has or will get its element
-	gone     bool  // the call left; the inbox or the batch gives the waiter back
+	remaining   int32
+	status      chain.TokenStatus
+	kind        wire.Type
+	prioritized bool
+	shared      bool // in a batch, with other calls of the flow
+
+	// Guarded by the connection's mu while the call waits, as xid.
+	resolved bool // the result is set, and done has or will get its element
+	gone     bool // the call left; the inbox or the batch gives the waiter back
+	rare     bool // something of what follows is set
+
+	_       [2]byte
+	tokenID int64
+	err     error
+	refuse  error  // why the connection did not take the request; nil: it did
+	frame   []byte // of a parameter request
+}
+
+// answered is what done takes. With an element of this size a channel has its cache lines to itself.
+type answered [16]byte
+
+func (w *waiter) set(r chain.TokenResult) {
+	w.status, w.remaining, w.wait = r.Status, r.Remaining, int64(r.Wait)
+	if r.TokenID != 0 || r.Err != nil {
+		w.tokenID, w.err, w.rare = r.TokenID, r.Err, true
+	}
+}
+
+func (w *waiter) get() (r chain.TokenResult, refuse error) {
+	r = chain.TokenResult{Status: w.status, Remaining: w.remaining, Wait: time.Duration(w.wait)}
+	if w.rare {
+		r.TokenID, r.Err, refuse = w.tokenID, w.err, w.refuse
+	}
+	return r, refuse
 }
 
 // waiters are those not in use, of one client.
@@ -37,12 +66,14 @@ func (p *waiters) get() *waiter {
 	if w, ok := p.pool.Get().(*waiter); ok {
 		return w
 	}
-	return &waiter{done: make(chan struct{}, 1)}
+	return &waiter{done: make(chan answered, 1)}
 }
 
 func (p *waiters) put(w *waiter) {
-	w.next, w.refuse, w.xid, w.resolved, w.gone = nil, nil, 0, false, false
-	w.result = chain.TokenResult{}
+	w.next, w.xid, w.resolved, w.gone = nil, 0, false, false
+	if w.rare {
+		w.tokenID, w.err, w.refuse, w.rare = 0, nil, nil, false
+	}
 	p.pool.Put(w)
 }
 
@@ -78,14 +109,15 @@ func (q *queue) pop() *waiter {
 // resolve sets the result of a waiting call and puts it into the queue of those to be woken. Caller holds the
 // connection's mu, and wakes the queue when it has let go of it.
 func (q *queue) resolve(w *waiter, r chain.TokenResult) {
-	w.result, w.resolved = r, true
+	w.set(r)
+	w.resolved = true
 	q.push(w)
 }
 
 // wake wakes all. The waiters belong to their calls again afterwards.
 func (q *queue) wake() {
 	for w := q.pop(); w != nil; w = q.pop() {
-		w.done <- struct{}{}
+		w.done <- answered{}
 	}
 }
 
@@ -104,7 +136,7 @@ func (cn *conn) await(ctx context.Context, w *waiter) (chain.TokenResult, error)
 			<-w.done // the answer came just now
 		}
 	}
-	r, err := w.result, w.refuse
+	r, err := w.get()
 	cn.client.waiters.put(w)
 	return r, err
 }
