@@ -28,6 +28,7 @@ type Slice struct {
 	CPU    float64 `json:"cpu"`    // of the whole process
 	Wall   float64 `json:"wall"`   // of all goroutines together: two that do not hinder each other halve it
 	Unit   float64 `json:"unit"`   // CPU time of one time.Since, beside it
+	Alone  float64 `json:"alone"`  // CPU time of the same calls by one goroutine, beside it; 0 if there is no other one
 	Allocs float64 `json:"allocs"` // per call, without those of the harness
 	Bytes  float64 `json:"bytes"`  // likewise
 	Steady bool    `json:"steady"` // the yardsticks before and after had their cores, and agree
@@ -43,29 +44,46 @@ const (
 // Run measures the case. It sets GOMAXPROCS of the process.
 func Run(c guard.Case, o Options) ([]Slice, error) {
 	runtime.GOMAXPROCS(o.Cores)
+	s, stop, err := newSeries(c, o.Cores)
+	if err != nil {
+		return nil, err
+	}
+	defer stop()
+	if s.solo = s; o.Cores > 1 && !c.Exclusive {
+		var stop func()
+		if s.solo, stop, err = newSeries(c, 1); err != nil {
+			return nil, err
+		}
+		defer stop()
+	}
+	s.settle(o)
+	runtime.GC()
+	all := s.take(o)
+	if wrong := s.wrong.Load() + s.solo.wrong.Load(); wrong > 0 {
+		return nil, fmt.Errorf("%s: %d calls were decided the other way", c.Name, wrong)
+	}
+	return all, nil
+}
+
+// newSeries sets a case up for so many goroutines.
+func newSeries(c guard.Case, cores int) (s *series, stop func(), err error) {
 	n := c.Size()
 	g, stop, err := c.New(n)
 	if err != nil {
-		return nil, fmt.Errorf("setting up %s: %w", c.Name, err)
+		return nil, nil, fmt.Errorf("setting up %s: %w", c.Name, err)
 	}
-	if stop != nil {
-		defer stop()
+	if stop == nil {
+		stop = func() {}
 	}
 	work := newWork()
 	for i := range n {
 		_ = g.Do(0, uint64(i), work) // makes every resource
 	}
-	s := &series{guard: g, size: n, refused: c.Refused, work: work, cores: o.Cores, next: make([]place, o.Cores)}
+	s = &series{guard: g, size: n, refused: c.Refused, work: work, cores: cores, next: make([]place, cores)}
 	for i := range s.next {
-		s.next[i].i = uint64(i * n / o.Cores) // each goroutine begins at another resource
+		s.next[i].i = uint64(i * n / cores) // each goroutine begins at another resource
 	}
-	s.settle(o)
-	runtime.GC()
-	all := s.take(o)
-	if wrong := s.wrong.Load(); wrong > 0 {
-		return nil, fmt.Errorf("%s: %d calls were decided the other way", c.Name, wrong)
-	}
-	return all, nil
+	return s, stop, nil
 }
 
 // newWork returns the guarded work, which does nothing.
@@ -92,6 +110,7 @@ type series struct {
 	cores   int
 	next    []place
 	wrong   atomic.Int64
+	solo    *series // the case once more, for one goroutine; the same one if there cannot be two
 }
 
 func (s *series) take(o Options) []Slice {
@@ -101,24 +120,40 @@ func (s *series) take(o Options) []Slice {
 	begin := time.Now()
 	var all []Slice
 	steady := 0
-	before := s.time(s.clocks, readings)
+	before, aloneBefore := s.time(s.clocks, readings), s.alone(calls)
 	for steady < o.Slices && (len(all) == 0 || time.Since(begin) < o.Limit) {
 		cost := s.counted(s.calls, calls)
-		after := s.time(s.clocks, readings)
+		after, aloneAfter := s.time(s.clocks, readings), s.alone(calls)
 		one := Slice{
-			CPU: cost.cpu, Wall: cost.wall, Unit: (before.cpu + after.cpu) / 2,
+			CPU: cost.cpu, Wall: cost.wall, Unit: (before.cpu + after.cpu) / 2, Alone: (aloneBefore + aloneAfter) / 2,
 			Allocs: max(0, cost.objects-own.objects) / float64(calls),
 			Bytes:  max(0, cost.bytes-own.bytes) / float64(calls),
 			Steady: min(before.share, after.share) >= gotCores && max(before.cpu, after.cpu) <= drift*min(before.cpu, after.cpu) &&
-				(s.cores == 1 || cost.undisturbed()), // on one core only CPU time is looked at
+				(s.cores == 1 || cost.undisturbed()) && // on one core only CPU time is looked at
+				max(aloneBefore, aloneAfter) <= drift*min(aloneBefore, aloneAfter),
 		}
 		if one.Steady {
 			steady++
 		}
 		all = append(all, one)
-		before = after
+		before, aloneBefore = after, aloneAfter
 	}
 	return all
+}
+
+// alone returns the CPU time of a call while one goroutine calls and no other one does, for part of the time that so many
+// calls take. How fast one core is depends on the machine's state: what two are compared with must be measured in the
+// same one. The first calls, which find little in the core's caches, are left out.
+func (s *series) alone(calls int) float64 {
+	if s.cores == 1 {
+		return 0
+	}
+	const part = 8
+	n := max(1, calls/part)
+	s.solo.calls(0, min(n, s.size))
+	start := now()
+	s.solo.calls(0, n)
+	return float64(now().cpu-start.cpu) / float64(n)
 }
 
 // calibrate returns how many rounds of f take about d.

@@ -38,7 +38,7 @@ func TestRun(t *testing.T) {
 			t.Fatalf("on %d cores: %d slices, %v", cores, len(slices), err)
 		}
 		for _, s := range slices {
-			if s.CPU <= 0 || s.Wall <= 0 || s.Unit <= 0 {
+			if s.CPU <= 0 || s.Wall <= 0 || s.Unit <= 0 || (s.Alone > 0) != (cores > 1) {
 				t.Errorf("on %d cores: slice %+v", cores, s)
 			}
 		}

@@ -55,6 +55,19 @@ func TestMedianOfCleanSlices(t *testing.T) {
 	}
 }
 
+func TestTwoCoresAreComparedWithOneBeside(t *testing.T) {
+	t.Parallel()
+	r := row{"a", 2}
+	var s sample
+	for i := range 3 { // the machine is slower each time, and so is one core alone
+		slow := 20 * float64(i+1)
+		s.Slices = append(s.Slices, measure.Slice{CPU: 8 * slow, Wall: 3 * slow, Alone: 5 * slow, Unit: 20, Steady: true})
+	}
+	if got, clean := (table{r: {s}}).value(r); math.Abs(got-0.6) > 1e-9 || !clean {
+		t.Errorf("value %v, clean %v, want 0.6", got, clean)
+	}
+}
+
 func TestUncleanRowIsMarked(t *testing.T) {
 	t.Parallel()
 	crowded := of(9)

@@ -66,7 +66,7 @@ func perCall() []budget {
 
 func cores() []budget {
 	scaling := func(what, name string, limit float64) budget {
-		return budget{what: what, rows: []row{two(ours + name), one(ours + name)}, value: over, limit: limit, unit: "of one core's time"}
+		return budget{what: what, rows: []row{two(ours + name)}, value: first, limit: limit, unit: "of one core's time"}
 	}
 	return []budget{
 		scaling("two cores on one resource, no rule", "no-rule", 0.75),

@@ -47,15 +47,10 @@ func reportRows(out io.Writer, t table) {
 			continue
 		}
 		column := func(r row, f func(measure.Slice) float64) string { return t.cell(r, f) }
-		ratio := ""
-		if wall, clean := t.value(parallel); wall > 0 && len(t[serial]) > 0 {
-			units, _ := t.value(serial)
-			ratio = number(wall/units) + star(clean)
-		}
 		fmt.Fprintf(out, "| %s | %s | %s | %s | %s | %s | %s | %s | %d, %d |\n", c.Name,
 			column(serial, func(s measure.Slice) float64 { return s.CPU }), column(serial, cpuUnits),
 			t.allocsCell(serial), column(serial, func(s measure.Slice) float64 { return s.Bytes }),
-			column(parallel, timeUnits), ratio, column(parallel, cpuUnits),
+			column(parallel, timeUnits), column(parallel, ofAlone), column(parallel, cpuUnits),
 			len(t.clean(serial)), len(t.clean(parallel)))
 	}
 }
@@ -101,7 +96,8 @@ Written by `+"`make bench`"+` with %s on %s/%s, %d cores%s.
 A unit is one reading of the monotonic clock (`+"`time.Since`"+`), measured beside every sample: %s ns here. Each row is the
 median over processes in shuffled rounds. CPU is that of the whole process. A sample counts if the clock beside it had its cores and was
 as fast as in the run's best moments: then nobody else used the machine. A star says that none was, and that the row's best ones stand there.
-Units of time on two cores are per call of both together: perfect scaling halves them. The cost of the harness, base/harness, is in every row.
+Units of time on two cores are per call of both together. "Of one core's" is that time over the one of the same calls on one core
+alone, by turns in the same process: perfect scaling is 0.5. The cost of the harness, base/harness, is in every row.
 
 ## Budgets
 

@@ -113,8 +113,10 @@ func (t table) allocs(r row) float64 {
 
 func cpuUnits(s measure.Slice) float64  { return s.CPU / s.Unit }
 func timeUnits(s measure.Slice) float64 { return s.Wall / s.Unit }
+func ofAlone(s measure.Slice) float64   { return s.Wall / s.Alone }
 
-// value is what budgets are about: units of CPU time per call on one core, units of time per call on two, the figure.
+// value is what budgets are about: units of CPU time per call on one core; on two, the time per call over that of one core
+// alone; the figure.
 func (t table) value(r row) (value float64, clean bool) {
 	switch r.cores {
 	case 0:
@@ -126,5 +128,5 @@ func (t table) value(r row) (value float64, clean bool) {
 	case 1:
 		return t.median(r, cpuUnits)
 	}
-	return t.median(r, timeUnits)
+	return t.median(r, ofAlone)
 }
