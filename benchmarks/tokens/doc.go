@@ -3,5 +3,5 @@
 //
 // The servers are processes of their own: this program, started again, which main and tests must let happen by calling
 // Child first. What is compared runs by turns, in slices of some milliseconds, and the figure is the ratio of a good
-// slice of each: others on the machine can only make them worse.
+// slice of each, as others on the machine can only make them worse, or of the medians.
 package tokens

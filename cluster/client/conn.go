@@ -20,6 +20,7 @@ type conn struct {
 	addr   string
 	ext    bool // the server knows the extension
 	born   int64
+	chains int           // in which calls are woken
 	wakeup chan struct{} // tells the writer that there is work
 	done   chan struct{} // closed when the connection is over
 

@@ -44,7 +44,7 @@ func (cn *conn) expire() {
 	wake := cn.lanes.due != nil && cn.claimWriter()
 	cn.mu.Unlock()
 	cn.wakeWriter(wake)
-	woken.wake()
+	woken.wake(cn.chains)
 	if finished {
 		cn.end(errMoved)
 	}
@@ -130,7 +130,7 @@ func (cn *conn) end(why error) {
 	wake := cn.claimWriter() // so that it ends
 	cn.mu.Unlock()
 	cn.wakeWriter(wake)
-	woken.wake()
+	woken.wake(cn.chains)
 	cn.close()
 }
 

@@ -29,6 +29,7 @@ func (c *Client) connect(ctx context.Context, addr string) (*conn, error) {
 	}
 	c.setPhase(StateAuthenticating)
 	cn := &conn{
+		chains: chains(),
 		client: c, raw: raw, net: raw, addr: addr,
 		wakeup: make(chan struct{}, 1), done: make(chan struct{}), fireAt: math.MaxInt64,
 	}

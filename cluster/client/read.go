@@ -54,7 +54,7 @@ func (cn *conn) receive(frames *wire.Splitter, buf []byte) []byte {
 	wake := (len(cn.out) > 0 || cn.lanes.due != nil) && cn.claimWriter()
 	cn.mu.Unlock()
 	cn.wakeWriter(wake)
-	woken.wake()
+	woken.wake(cn.chains)
 	if finished {
 		cn.end(errMoved)
 	}

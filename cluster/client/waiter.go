@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"runtime"
 	"sync"
 	"time"
 
@@ -13,7 +14,7 @@ import (
 // writer reads it, the reader leaves the answer and the caller takes that, each perhaps on another core: what they touch
 // for a plain flow request is the first cache line.
 type waiter struct {
-	next *waiter       // in the inbox, in a queue of those to be woken, or of a batch
+	next *waiter       // in the inbox, in a queue of those to be woken, in a chain, or of a batch
 	done chan answered // takes one element when the result is set; made once
 
 	// What is asked for.
@@ -114,12 +115,29 @@ func (q *queue) resolve(w *waiter, r chain.TokenResult) {
 	q.push(w)
 }
 
-// wake wakes all. The waiters belong to their calls again afterwards.
-func (q *queue) wake() {
-	for w := q.pop(); w != nil; w = q.pop() {
-		w.done <- answered{}
+// wake wakes all, in so many chains: each call wakes the next of its chain and then goes on. The waiters belong to their
+// calls again afterwards.
+//
+// A call that is woken by another runs next on the same processor. So the calls of an answer find what they need in its
+// caches, and leave their next requests one after the other, which makes one write of them; were all woken at once, the
+// other processors, asleep, would be woken to take part of them, which costs more than these calls have to do. One chain
+// for every two processors lets those that are awake help, and keeps the chains short where there are many.
+func (q *queue) wake(chains int) {
+	for left := q.n; left > 0; chains-- {
+		length := (left + chains - 1) / chains
+		first, last := q.head, q.head
+		for range length - 1 {
+			last = last.next
+		}
+		q.head, last.next = last.next, nil
+		left -= length
+		first.done <- answered{}
 	}
+	*q = queue{}
 }
+
+// chains is how many chains calls are woken in.
+func chains() int { return max(1, runtime.GOMAXPROCS(0)/2) }
 
 // await waits for the result of a call in the inbox of cn, at most until the context ends. The error says that cn did not
 // take the request.
@@ -135,6 +153,9 @@ func (cn *conn) await(ctx context.Context, w *waiter) (chain.TokenResult, error)
 			}
 			<-w.done // the answer came just now
 		}
+	}
+	if next := w.next; next != nil { // of the chain: see wake
+		next.done <- answered{}
 	}
 	r, err := w.get()
 	cn.client.waiters.put(w)

@@ -81,6 +81,6 @@ func (cn *conn) take(buf []byte) (out []byte, over bool) {
 	}
 	over = cn.why != nil
 	cn.mu.Unlock()
-	woken.wake()
+	woken.wake(cn.chains)
 	return out, over
 }
