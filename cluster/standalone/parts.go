@@ -41,13 +41,16 @@ type security struct {
 	sum    [32]byte // fingerprint of the files
 }
 
-// build makes the parts of a configuration out of those before. Nothing of the old parts is lost if it fails.
+// build makes the parts of a configuration out of those before. What can fail comes first: only when all files have been
+// read and all ports are open, limits and rules of a service that goes on change. Nothing of the old parts is lost if it
+// fails.
 func (s *Server) build(ctx context.Context, old parts, c Config) (next parts, err error) {
 	next = parts{config: c, service: old.service, files: map[fileKey]*ruleFile{}}
 	if next.security, err = c.readSecurity(); err != nil {
 		return parts{}, &ConfigError{err}
 	}
-	if old.service == nil || old.config.Compat != c.Compat {
+	fresh := old.service == nil || old.config.Compat != c.Compat
+	if fresh {
 		next.service = s.newService(c.Compat)
 	}
 	undo := []func(){}
@@ -58,33 +61,55 @@ func (s *Server) build(ctx context.Context, old parts, c Config) (next parts, er
 			}
 		}
 	}()
-	if next.service == old.service {
-		undo = append(undo, func() { _ = old.config.configure(old.service, nil) }) // it took these before
-	}
-	if err := c.configure(next.service, old.config.PerNamespace); err != nil {
-		return parts{}, &ConfigError{err}
-	}
 	opened, err := s.openFiles(ctx, old, &next)
-	undo = append(undo, func() { closeFiles(opened); old.loadAgain(opened) })
+	undo = append(undo, func() { closeFiles(opened) })
 	if err != nil {
 		return parts{}, &ConfigError{err}
 	}
-	reopen, err := s.openServer(ctx, old, &next)
+	if fresh {
+		if err := next.enforce(old, opened); err != nil {
+			return parts{}, &ConfigError{err}
+		}
+	}
+	reopen, err := s.openPorts(ctx, old, &next)
 	undo = append(undo, reopen)
 	if err != nil {
 		return parts{}, err
 	}
-	if err := s.openRLS(ctx, old, &next); err != nil {
-		return parts{}, err
-	}
-	undo = append(undo, func() { next.rls.closeUnless(old.rls) })
-	if err := s.openAdmin(ctx, old, &next); err != nil {
-		return parts{}, err
+	if !fresh {
+		if err := next.enforce(old, opened); err != nil {
+			_ = old.config.configure(old.service, nil) // it took these before
+			return parts{}, &ConfigError{err}
+		}
 	}
 	if err := old.close(ctx, next); err != nil {
 		s.logger.Warn("connections were cut off", "error", err)
 	}
 	return next, nil
+}
+
+// enforce puts the limits of the configuration and the rules of the opened files into force.
+func (p *parts) enforce(old parts, opened []*ruleFile) error {
+	if err := p.config.configure(p.service, old.config.PerNamespace); err != nil {
+		return err
+	}
+	for _, r := range opened {
+		r.enforce()
+	}
+	return nil
+}
+
+// openPorts opens what the configuration listens on; reopen takes that back.
+func (s *Server) openPorts(ctx context.Context, old parts, next *parts) (reopen func(), err error) {
+	if reopen, err = s.openServer(ctx, old, next); err != nil {
+		return reopen, err
+	}
+	if err := s.openRLS(ctx, old, next); err != nil {
+		return reopen, err
+	}
+	before := reopen
+	reopen = func() { next.rls.closeUnless(old.rls); before() }
+	return reopen, s.openAdmin(ctx, old, next)
 }
 
 func (s *Server) newService(compat bool) *token.Service {
@@ -124,7 +149,8 @@ func (c *Config) configure(s *token.Service, before map[string]Limits) error {
 	return nil
 }
 
-// openFiles follows the rule files of the configuration, and takes over those that are followed already.
+// openFiles reads and follows the rule files of the configuration, and takes over those that are followed already. The
+// rules of those it returns are not in force yet.
 func (s *Server) openFiles(ctx context.Context, old parts, next *parts) (opened []*ruleFile, err error) {
 	var all []error
 	for _, list := range []struct {
@@ -152,17 +178,6 @@ func (s *Server) openFiles(ctx context.Context, old parts, next *parts) (opened 
 		}
 	}
 	return opened, errors.Join(all...)
-}
-
-// loadAgain puts the rules back that the opened files have replaced.
-func (p *parts) loadAgain(opened []*ruleFile) {
-	for _, o := range opened {
-		for key, r := range p.files {
-			if key.namespace == o.namespace && r.service == o.service {
-				r.again()
-			}
-		}
-	}
 }
 
 func closeFiles(files []*ruleFile) {

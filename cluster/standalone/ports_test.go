@@ -2,7 +2,10 @@ package standalone_test
 
 import (
 	"net"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/tidegate-go/tidegate/chain"
 	"github.com/tidegate-go/tidegate/cluster/standalone"
@@ -73,5 +76,38 @@ func TestReloadFailsWithThePort(t *testing.T) {
 		} else {
 			_ = nc.Close()
 		}
+	}
+}
+
+// A configuration that cannot be put into force as a whole has no effect for a moment either: not its limits, and not the
+// rules of its files.
+func TestFailedReloadDecidesNothing(t *testing.T) {
+	t.Parallel()
+	s, c := allPorts(t)
+	p := newPlace(t)
+	wrong, none := c, 0.0
+	wrong.MaxQPS, wrong.Admin = &none, on("192.0.2.7", s.AdminAddr())
+	wrong.Namespaces = standalone.Bindings{"shop=" + p.write("none.json", "["+rule(1, 0)+"]")}
+	client := connect(t, s.Addr().String())
+	var over atomic.Bool
+	var asking sync.WaitGroup
+	asking.Go(func() {
+		for !over.Load() {
+			if r := client.RequestToken(t.Context(), 1, 1, false); r.Status != chain.TokenOK {
+				t.Errorf("%+v", r)
+				return
+			}
+			time.Sleep(2 * time.Millisecond) // the rule lets 1,000 in a second
+		}
+	})
+	for range 50 {
+		if err := s.Reload(t.Context(), wrong); err == nil {
+			t.Error("an address of no machine was opened")
+		}
+	}
+	over.Store(true)
+	asking.Wait()
+	if got := status(t, s).Service.Flows; len(got) != 1 || got[0].Count != 1000 {
+		t.Errorf("%+v", got)
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"github.com/tidegate-go/tidegate/chain"
 	"github.com/tidegate-go/tidegate/cluster/token"
@@ -32,16 +31,16 @@ type ruleFile struct {
 	source    *datasource.File
 	service   *token.Service
 	logger    *slog.Logger
-	opened    atomic.Bool // content was put into force
-	told      string      // why content was refused last; of update alone
+	told      string // why content was refused last; of update alone
 
 	mu     sync.Mutex
+	opened bool            // what the file says is in force; guarded by mu
 	loaded loaded          // what became of the content in force; guarded by mu
 	flows  *[]flow.Rule    // in force by this file; nil: it never had any; guarded by mu
 	params *[]hotspot.Rule // likewise; guarded by mu
 }
 
-// openRules puts a file into force and follows it.
+// openRules reads a file and follows it. Its rules are in force from enforce on.
 func openRules(ctx context.Context, s *token.Service, namespace string, kind chain.Kind, path string, logger *slog.Logger) (*ruleFile, error) {
 	r := &ruleFile{
 		namespace: namespace, kind: kind, path: path, service: s,
@@ -52,8 +51,15 @@ func openRules(ctx context.Context, s *token.Service, namespace string, kind cha
 	if err := r.source.Start(ctx, datasource.HandlerFuncs{OnUpdate: r.update}); err != nil {
 		return nil, err
 	}
-	r.opened.Store(true)
 	return r, nil
+}
+
+// enforce puts into force what the file says, and what it will say.
+func (r *ruleFile) enforce() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.opened = true
+	_ = r.load() // that some are refused is in the status, and logged
 }
 
 func (r *ruleFile) close() { _ = r.source.Close() } // it always returns nil
@@ -88,22 +94,26 @@ func (r *ruleFile) update(_ context.Context, content []byte) error {
 	if d.Param.Given || len(params) > ownParams || r.params != nil || d.Array && r.kind == chain.KindParam {
 		r.params = &params
 	}
-	r.loaded = r.load()
-	r.loaded.refused = append(refused, r.loaded.refused...)
-	r.loaded.warnings = append(warnings(d), r.loaded.warnings...)
-	if valid > 0 && r.loaded.rules == 0 && len(r.loaded.refused) == 0 {
-		r.loaded.warnings = append(r.loaded.warnings, noneInCluster)
+	r.loaded = loaded{refused: refused, warnings: warnings(d), noted: valid}
+	if !r.opened {
+		return partial(refused)
 	}
-	return r.tell()
+	return r.load()
 }
 
 // refuse logs once why content is not put into force, unless the caller of openRules is told.
 func (r *ruleFile) refuse(err error) error {
-	if told := r.told; r.opened.Load() && err.Error() != told {
+	if told := r.told; r.inForce() && err.Error() != told {
 		r.told = err.Error()
 		r.logger.Error("rule file refused; the rules before stay in force", "error", err)
 	}
 	return err
+}
+
+func (r *ruleFile) inForce() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.opened
 }
 
 // tell logs what is odd about the rules, and returns the error that some are refused. The caller holds mu.
@@ -111,19 +121,18 @@ func (r *ruleFile) tell() error {
 	if list := r.loaded.warnings; len(list) > 0 {
 		r.logger.Warn("the rule file says what was probably not meant", "warnings", strings.Join(list, "; "))
 	}
-	if len(r.loaded.refused) == 0 {
-		return nil
+	err := partial(r.loaded.refused)
+	if err != nil {
+		r.logger.Warn("rules refused; the others are in force", "error", err)
 	}
-	err := errors.New(strings.Join(r.loaded.refused, "; "))
-	r.logger.Warn("rules refused; the others are in force", "error", err)
-	return &datasource.PartialError{Err: err}
+	return err
 }
 
-// again puts the rules into force that the file last had, after another file has taken their place.
-func (r *ruleFile) again() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.load()
+func partial(refused []string) error {
+	if len(refused) == 0 {
+		return nil
+	}
+	return &datasource.PartialError{Err: errors.New(strings.Join(refused, "; "))}
 }
 
 // noneInCluster warns of a file whose rules are all for the clients alone.
@@ -134,10 +143,11 @@ type loaded struct {
 	rules    int      // how many are in force
 	refused  []string // each with its reason
 	warnings []string
+	noted    int // rules that could be read
 }
 
-// load puts the rules into force and returns what the service says of them. The caller holds mu.
-func (r *ruleFile) load() (l loaded) {
+// load puts the rules into force and tells what the service says of them. The caller holds mu.
+func (r *ruleFile) load() error {
 	var reports []chain.Report
 	if r.flows != nil {
 		reports = append(reports, r.service.LoadFlow(r.namespace, *r.flows))
@@ -145,12 +155,16 @@ func (r *ruleFile) load() (l loaded) {
 	if r.params != nil {
 		reports = append(reports, r.service.LoadParam(r.namespace, *r.params))
 	}
+	l := &r.loaded
 	for _, report := range reports {
 		for _, rule := range report.Rules {
 			l.add(rule)
 		}
 	}
-	return l
+	if l.noted > 0 && l.rules == 0 && len(l.refused) == 0 {
+		l.warnings = append(l.warnings, noneInCluster)
+	}
+	return r.tell()
 }
 
 func (l *loaded) add(rule chain.RuleReport) {
