@@ -3,7 +3,6 @@ package hotspot
 import (
 	"fmt"
 	"math"
-	"reflect"
 	"strconv"
 
 	"github.com/tidegate-go/tidegate/chain"
@@ -37,10 +36,8 @@ type Key struct {
 	obj   any // always comparable, and equal to itself
 }
 
-// A ParamKeyer is an object that names the value by which rules shall tell it from others, such as an identifier.
-// The value is taken at the time of the check and treated like an argument: it may be a collection.
-// A key that is itself a ParamKeyer is compared as it is. If ParamKey panics the argument is skipped and counted, and the call goes on.
-type ParamKeyer interface{ ParamKey() any }
+// A ParamKeyer is an object that names the value by which rules shall tell it from others.
+type ParamKeyer = chain.ParamKeyer
 
 // ScalarKey returns the key of an integer, float, boolean or string argument. It allocates nothing.
 // For any other argument ok is false; use KeysOf.
@@ -61,200 +58,19 @@ func ScalarKey(arg chain.Arg) (key Key, ok bool) {
 	return Key{}, false
 }
 
-// KeysOf hands the keys of an argument to yield, in order, until yield returns false.
-//
-//   - A scalar, a struct, or any other comparable value is one key. A pointer to a scalar stands for the scalar; any
-//     other pointer, channel or interface is compared by identity and kept in the table, so give large objects a
-//     ParamKey.
-//   - A slice or array, also []byte, is a collection: one key per element; elements that are nil are left out. Two
-//     exceptions: an array of bytes (an identifier such as a UUID) is one value, and so is an array as an element.
-//   - nil, a typed nil pointer, map, slice or function: no key, so the rule does not apply.
-//   - A map, a function, a slice as an element, a struct holding one of them or holding NaN: cannot be compared, so
-//     it is skipped, the rule does not apply to it, and it is counted in skipped.
-//
-// It never panics, and allocates nothing for scalars, for slices of scalars and for comparable values.
+// KeysOf hands the keys of the values that an argument stands for to yield, in order, until yield returns false:
+// chain.Arg.Each says which these are, and what is skipped. An object is kept in the table: give large ones a ParamKey.
 func KeysOf(arg chain.Arg, yield func(Key) bool) (skipped int) {
-	if key, ok := ScalarKey(arg); ok {
-		yield(key)
-		return 0
-	}
-	return widths(arg, func(key Key, _ chain.ArgWidth) bool { return yield(key) })
-}
-
-// widths is KeysOf for an argument that is no scalar, with the type of each number.
-func widths(arg chain.Arg, yield func(Key, chain.ArgWidth) bool) (skipped int) {
-	value := arg.Value()
-	if keyer, ok := value.(ParamKeyer); ok && !isNil(reflect.ValueOf(value)) {
-		if value, ok = askKey(keyer); !ok {
-			return 1
+	return arg.Each(func(one chain.Arg) bool {
+		key, scalar := ScalarKey(one)
+		if !scalar {
+			key = Key{class: classOther, obj: one.Value()}
 		}
-	}
-	return expand(value, yield)
-}
-
-// expand yields the keys of a value: of its elements if it is a collection, else of itself.
-func expand(value any, yield func(Key, chain.ArgWidth) bool) (skipped int) {
-	switch list := value.(type) {
-	case nil:
-		return 0
-	case []string:
-		for _, text := range list {
-			if !yield(textKey(text), chain.WidthNone) {
-				return 0
-			}
-		}
-		return 0
-	}
-	v := reflect.ValueOf(value)
-	if !isCollection(v) {
-		key, width, fate := keyOf(v)
-		if fate == fateKey {
-			yield(key, width)
-		}
-		return fate.skips()
-	}
-	for i := range v.Len() {
-		key, width, fate := elementKey(v.Index(i))
-		skipped += fate.skips()
-		if fate == fateKey && !yield(key, width) {
-			break
-		}
-	}
-	return skipped
-}
-
-func isCollection(v reflect.Value) bool {
-	switch v.Kind() {
-	case reflect.Slice:
-		return true
-	case reflect.Array:
-		return v.Type().Elem().Kind() != reflect.Uint8
-	default:
-		return false
-	}
-}
-
-// A fate says what becomes of a value.
-type fate uint8
-
-const (
-	fateKey  fate = iota // it has a key
-	fateNone             // it is nil
-	fateSkip             // it cannot be compared
-)
-
-func (f fate) skips() int {
-	if f == fateSkip {
-		return 1
-	}
-	return 0
-}
-
-// elementKey is keyOf for an element of a collection, whose ParamKey is honoured too.
-func elementKey(v reflect.Value) (Key, chain.ArgWidth, fate) {
-	if v.Kind() == reflect.Interface {
-		v = v.Elem()
-	}
-	if !v.IsValid() || isNil(v) {
-		return Key{}, chain.WidthNone, fateNone
-	}
-	if v.Type().NumMethod() > 0 {
-		if keyer, ok := reflect.TypeAssert[ParamKeyer](v); ok {
-			value, ok := askKey(keyer)
-			if !ok {
-				return Key{}, chain.WidthNone, fateSkip
-			}
-			v = reflect.ValueOf(value)
-		}
-	}
-	return keyOf(v)
-}
-
-// keyOf returns the key of a value that is not to be taken apart.
-func keyOf(v reflect.Value) (Key, chain.ArgWidth, fate) {
-	if key, ok := scalarOf(v); ok {
-		return key, widthOf(v.Kind()), fateKey
-	}
-	if !v.IsValid() || isNil(v) {
-		return Key{}, chain.WidthNone, fateNone
-	}
-	if v.Kind() == reflect.Pointer {
-		if key, ok := scalarOf(v.Elem()); ok {
-			return key, widthOf(v.Elem().Kind()), fateKey
-		}
-	}
-	if !v.Type().Comparable() {
-		return Key{}, chain.WidthNone, fateSkip
-	}
-	obj := v.Interface()
-	if !equal(obj, obj) { // NaN inside
-		return Key{}, chain.WidthNone, fateSkip
-	}
-	return Key{class: classOther, obj: obj}, chain.WidthNone, fateKey
-}
-
-func scalarOf(v reflect.Value) (Key, bool) {
-	switch v.Kind() {
-	case reflect.String:
-		return textKey(v.String()), true
-	case reflect.Bool:
-		return boolKey(v.Bool()), true
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		return intKey(v.Int()), true
-	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
-		return uintKey(v.Uint()), true
-	case reflect.Float32, reflect.Float64:
-		return floatKey(v.Float()), true
-	default:
-		return Key{}, false
-	}
-}
-
-func isNil(v reflect.Value) bool {
-	switch v.Kind() {
-	case reflect.Pointer, reflect.Map, reflect.Slice, reflect.Func, reflect.Chan, reflect.Interface, reflect.UnsafePointer:
-		return v.IsNil()
-	default:
-		return false
-	}
-}
-
-// askKey calls ParamKey, which is the user's code: ok is false if it panics.
-func askKey(keyer ParamKeyer) (value any, ok bool) {
-	defer func() {
-		if recover() != nil {
-			value, ok = nil, false
-		}
-	}()
-	return keyer.ParamKey(), true
-}
-
-// equal compares two objects of a comparable type; false if an interface inside holds one that is not.
-func equal(a, b any) (same bool) {
-	defer func() {
-		if recover() != nil {
-			same = false
-		}
-	}()
-	return a == b
+		return yield(key)
+	})
 }
 
 func textKey(text string) Key { return Key{class: classText, text: text} }
-func intKey(value int64) Key  { return Key{class: classInt, num: uint64(value)} }
-
-func uintKey(value uint64) Key {
-	if value > math.MaxInt64 {
-		return Key{class: classUint, num: value}
-	}
-	return Key{class: classInt, num: value}
-}
-
-func boolKey(value bool) Key {
-	if value {
-		return Key{class: classBool, num: 1}
-	}
-	return Key{class: classBool}
-}
 
 func floatKey(value float64) Key {
 	switch {

@@ -3,7 +3,6 @@ package wire
 import (
 	"encoding/binary"
 	"math"
-	"reflect"
 
 	"github.com/tidegate-go/tidegate/chain"
 )
@@ -22,7 +21,7 @@ func AppendParam(dst []byte, xid int32, flowID int64, count int32, values []chai
 	at := len(dst)
 	p := params{dst: append(dst, 0, 0, 0, 0), room: room}
 	for i := range values {
-		p.add(&values[i])
+		p.dropped += values[i].Each(p.add)
 	}
 	if p.sent == 0 {
 		return p.dst[:start], 0, p.dropped, ErrNoValues
@@ -40,7 +39,8 @@ type params struct {
 	sent, dropped int
 }
 
-func (p *params) add(a *chain.Arg) {
+// add appends one value, and is ready for the next one.
+func (p *params) add(a chain.Arg) bool {
 	switch a.Kind() {
 	case chain.ArgString:
 		p.text(a.Str())
@@ -50,13 +50,10 @@ func (p *params) add(a *chain.Arg) {
 		p.put(float(math.Float64frombits(a.Bits()), a.Width()))
 	case chain.ArgBool:
 		p.put(Value{Tag: TagBool, Bits: a.Bits()})
-	case chain.ArgUint:
+	default: // an object, or a number above all that can be sent
 		p.dropped++
-	case chain.ArgAny:
-		p.object(a.Value())
-	case chain.ArgNil:
-	default: // what the engine adds for rules of its own
 	}
+	return true
 }
 
 // take says whether n more bytes fit.
@@ -106,122 +103,4 @@ func float(f float64, width chain.ArgWidth) Value {
 		return FloatValue(float32(f))
 	}
 	return DoubleValue(f)
-}
-
-// keyer is an object that names the value that stands for it.
-type keyer interface{ ParamKey() any }
-
-// object adds a value that is no scalar: its key, its elements, or what it points to.
-func (p *params) object(value any) {
-	if k, ok := value.(keyer); ok && !isNil(reflect.ValueOf(value)) {
-		if value, ok = askKey(k); !ok {
-			p.dropped++
-			return
-		}
-	}
-	v := reflect.ValueOf(value)
-	if !isCollection(v) {
-		p.single(v)
-		return
-	}
-	for i := range v.Len() {
-		p.element(v.Index(i))
-	}
-}
-
-// element adds a value of a collection, whose key is asked too.
-func (p *params) element(v reflect.Value) {
-	if v.Kind() == reflect.Interface {
-		v = v.Elem()
-	}
-	if v.IsValid() && v.Type().NumMethod() > 0 && !isNil(v) {
-		if k, ok := reflect.TypeAssert[keyer](v); ok {
-			value, ok := askKey(k)
-			if !ok {
-				p.dropped++
-				return
-			}
-			v = reflect.ValueOf(value)
-		}
-	}
-	p.single(v)
-}
-
-// single adds a value that is not taken apart.
-func (p *params) single(v reflect.Value) {
-	if !v.IsValid() || isNil(v) {
-		return
-	}
-	if v.Kind() == reflect.Pointer {
-		v = v.Elem()
-	}
-	switch v.Kind() {
-	case reflect.String:
-		p.text(v.String())
-	case reflect.Bool:
-		p.put(BoolValue(v.Bool()))
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		p.put(integer(uint64(v.Int()), widthOf(v.Kind())))
-	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
-		p.unsigned(v.Uint(), v.Kind())
-	case reflect.Float32, reflect.Float64:
-		p.put(float(v.Float(), widthOf(v.Kind())))
-	default:
-		p.dropped++
-	}
-}
-
-func (p *params) unsigned(n uint64, kind reflect.Kind) {
-	if n > math.MaxInt64 {
-		p.dropped++
-		return
-	}
-	p.put(integer(n, widthOf(kind)))
-}
-
-// widthOf is the width that chain.Any gives a value of the kind.
-func widthOf(kind reflect.Kind) chain.ArgWidth {
-	switch kind {
-	case reflect.Int8:
-		return chain.Width8
-	case reflect.Int16:
-		return chain.Width16
-	case reflect.Int32, reflect.Uint8, reflect.Uint16, reflect.Float32:
-		return chain.Width32
-	case reflect.Int64, reflect.Uint32, reflect.Uint64, reflect.Float64:
-		return chain.Width64
-	default:
-		return chain.WidthNone
-	}
-}
-
-// isCollection says whether a value stands for its elements. An array of bytes is an identifier.
-func isCollection(v reflect.Value) bool {
-	switch v.Kind() {
-	case reflect.Slice:
-		return true
-	case reflect.Array:
-		return v.Type().Elem().Kind() != reflect.Uint8
-	default:
-		return false
-	}
-}
-
-func isNil(v reflect.Value) bool {
-	switch v.Kind() {
-	case reflect.Pointer, reflect.Map, reflect.Slice, reflect.Func, reflect.Chan, reflect.Interface, reflect.UnsafePointer:
-		return v.IsNil()
-	default:
-		return false
-	}
-}
-
-// askKey calls ParamKey, which is the user's code: ok is false if it panics.
-func askKey(k keyer) (value any, ok bool) {
-	defer func() {
-		if recover() != nil {
-			value, ok = nil, false
-		}
-	}()
-	return k.ParamKey(), true
 }
