@@ -270,3 +270,25 @@ func (c *Context) Left() bool { return c.left != nil }
 func (c *Context) GaveUp() *BlockError {
 	return NewBlockError(KindFlow, c.Resource.Name, nil, c.left, nil)
 }
+
+// Resolve decides as an answer says: refused is the refusal by the server, blocked that by a fallback that refuses every
+// call. Where the fallback decides in this process, decide does, by the rule's share among so many clients.
+func (a *Asker) Resolve(c *Context, answer Answer, refused, blocked *BlockError, decide func(clients int) *BlockError) *BlockError {
+	switch answer {
+	case AnswerPass:
+		return nil
+	case AnswerBlock:
+		return refused
+	case AnswerGone:
+		return c.GaveUp()
+	case AnswerFallback, AnswerUnavailable:
+	}
+	switch a.Fallback() {
+	case FallbackPass:
+		return nil
+	case FallbackBlock:
+		return blocked
+	case FallbackUnset, FallbackShare, FallbackLocal:
+	}
+	return decide(a.Clients())
+}

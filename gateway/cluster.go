@@ -105,16 +105,10 @@ func (q *clusterCheck) Check(c *chain.Context) *chain.BlockError {
 	if !ok {
 		return nil
 	}
-	switch q.ask(c, value) {
-	case chain.AnswerPass:
-		return nil
-	case chain.AnswerBlock:
-		return q.refused
-	case chain.AnswerGone:
-		return c.GaveUp()
-	case chain.AnswerFallback, chain.AnswerUnavailable:
-	}
-	return q.fallBack(c, value)
+	return q.asker.Resolve(c, q.ask(c, value), q.refused, q.local.err, func(clients int) *chain.BlockError {
+		q.local.Controller().Divide(clients)
+		return q.local.decide(c, value)
+	})
 }
 
 func (q *clusterCheck) ask(c *chain.Context, value string) chain.Answer {
@@ -128,19 +122,6 @@ func (q *clusterCheck) ask(c *chain.Context, value string) chain.Answer {
 	answer := q.asker.Param(c, values)
 	c.KeepValues(values)
 	return answer
-}
-
-// fallBack decides without a token server.
-func (q *clusterCheck) fallBack(c *chain.Context, value string) *chain.BlockError {
-	switch q.asker.Fallback() {
-	case chain.FallbackPass:
-		return nil
-	case chain.FallbackBlock:
-		return q.local.err
-	case chain.FallbackUnset, chain.FallbackShare, chain.FallbackLocal:
-	}
-	q.local.Controller().Divide(q.asker.Clients())
-	return q.local.decide(c, value)
 }
 
 // Explain tells the token server's threshold.

@@ -31,16 +31,10 @@ func (q *clusterCheck) Check(c *chain.Context) *chain.BlockError {
 	if !ok || arg.Kind() == chain.ArgNil {
 		return nil
 	}
-	switch q.ask(c, arg) {
-	case chain.AnswerPass:
-		return nil
-	case chain.AnswerBlock:
-		return q.refused
-	case chain.AnswerGone:
-		return c.GaveUp()
-	case chain.AnswerFallback, chain.AnswerUnavailable:
-	}
-	return q.fallBack(c, arg)
+	return q.asker.Resolve(c, q.ask(c, arg), q.refused, q.local.err, func(clients int) *chain.BlockError {
+		q.local.table.controller.Divide(clients)
+		return q.local.decide(c, arg)
+	})
 }
 
 func (q *clusterCheck) ask(c *chain.Context, arg chain.Arg) chain.Answer {
@@ -54,19 +48,6 @@ func (q *clusterCheck) ask(c *chain.Context, arg chain.Arg) chain.Answer {
 	answer := q.asker.Param(c, values)
 	c.KeepValues(values)
 	return answer
-}
-
-// fallBack decides without a token server.
-func (q *clusterCheck) fallBack(c *chain.Context, arg chain.Arg) *chain.BlockError {
-	switch q.asker.Fallback() {
-	case chain.FallbackPass:
-		return nil
-	case chain.FallbackBlock:
-		return q.local.err
-	case chain.FallbackUnset, chain.FallbackShare, chain.FallbackLocal:
-	}
-	q.local.table.controller.Divide(q.asker.Clients())
-	return q.local.decide(c, arg)
 }
 
 // Explain tells the token server's threshold for a value without one of its own.

@@ -16,66 +16,69 @@ import (
 // every rule is refused changes nothing. A removed rule takes its window, counters and tokens with it; one that stays
 // keeps them, and a changed window goes on with what the old one counted, as far as it reaches.
 func (s *Service) LoadFlow(ns string, rules []flow.Rule) chain.Report {
-	list := make([]candidate, len(rules))
-	for i, r := range rules {
-		list[i] = candidate{head: r.Head(), clustered: r.ClusterMode, config: r.ClusterConfig, validate: r.Validate, warnings: flowWarnings(r)}
-	}
-	if s.none() {
-		return vet(chain.KindFlow, ns, list)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	ns = namespace(ns)
-	report := vet(chain.KindFlow, ns, list)
-	if allRefused(report) {
-		return report
-	}
-	sp := s.space(ns)
-	s.warnShared(report, list, sp, func(other *space) []int64 { return ids(other.flows) })
-	old := byID(sp.flows)
-	before := sp.flows
-	sp.flows = nil
-	for i, r := range rules {
-		if inForce(report.Rules[i]) {
-			sp.flows = append(sp.flows, s.newFlow(sp, r.Clone(), old[r.ClusterConfig.FlowID], nil))
-		}
-	}
-	s.loads++
-	sp.flowLoad = s.loads
-	s.publish()
-	s.free(before, byID(sp.flows))
-	s.drop(sp)
-	return report
+	return load(s, ns, rules, loading[flow.Rule, *flowRule]{
+		kind: chain.KindFlow,
+		candidate: func(r flow.Rule) candidate {
+			return candidate{head: r.Head(), clustered: r.ClusterMode, config: r.ClusterConfig, validate: r.Validate, warnings: flowWarnings(r)}
+		},
+		of:   func(sp *space) (*[]*flowRule, *int64) { return &sp.flows, &sp.flowLoad },
+		made: func(sp *space, r flow.Rule, old *flowRule) *flowRule { return s.newFlow(sp, r.Clone(), old, nil) },
+		gone: s.free,
+	})
 }
 
 // LoadParam is LoadFlow for the parameter rules of a namespace. Their flow ids are apart from those of flow rules.
 func (s *Service) LoadParam(ns string, rules []hotspot.Rule) chain.Report {
+	return load(s, ns, rules, loading[hotspot.Rule, *paramRule]{
+		kind: chain.KindParam,
+		candidate: func(r hotspot.Rule) candidate {
+			return candidate{head: r.Head(), clustered: r.ClusterMode, config: r.ClusterConfig, validate: r.Validate, warnings: paramWarnings(r)}
+		},
+		of:   func(sp *space) (*[]*paramRule, *int64) { return &sp.params, &sp.paramLoad },
+		made: func(sp *space, r hotspot.Rule, old *paramRule) *paramRule { return s.newParam(sp, r.Clone(), old, nil) },
+		gone: func([]*paramRule, map[int64]*paramRule) {},
+	})
+}
+
+// loading is what differs between the kinds of rules when a list is loaded. V are the rules in force. All but candidate
+// are called with mu held.
+type loading[R any, V ruled] struct {
+	kind      chain.Kind
+	candidate func(R) candidate
+	of        func(*space) (rules *[]V, load *int64)
+	made      func(sp *space, r R, old V) V // old is the one of the same id before, or nil
+	gone      func(before []V, now map[int64]V)
+}
+
+func load[R any, V ruled](s *Service, ns string, rules []R, of loading[R, V]) chain.Report {
 	list := make([]candidate, len(rules))
 	for i, r := range rules {
-		list[i] = candidate{head: r.Head(), clustered: r.ClusterMode, config: r.ClusterConfig, validate: r.Validate, warnings: paramWarnings(r)}
+		list[i] = of.candidate(r)
 	}
 	if s.none() {
-		return vet(chain.KindParam, ns, list)
+		return vet(of.kind, ns, list)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	ns = namespace(ns)
-	report := vet(chain.KindParam, ns, list)
+	report := vet(of.kind, ns, list)
 	if allRefused(report) {
 		return report
 	}
 	sp := s.space(ns)
-	s.warnShared(report, list, sp, func(other *space) []int64 { return ids(other.params) })
-	old := byID(sp.params)
-	sp.params = nil
+	s.warnShared(report, list, sp, func(other *space) []int64 { loaded, _ := of.of(other); return ids(*loaded) })
+	inUse, number := of.of(sp)
+	before, old := *inUse, byID(*inUse)
+	*inUse = nil
 	for i, r := range rules {
 		if inForce(report.Rules[i]) {
-			sp.params = append(sp.params, s.newParam(sp, r.Clone(), old[r.ClusterConfig.FlowID], nil))
+			*inUse = append(*inUse, of.made(sp, r, old[list[i].config.FlowID]))
 		}
 	}
 	s.loads++
-	sp.paramLoad = s.loads
+	*number = s.loads
 	s.publish()
+	of.gone(before, byID(*inUse))
 	s.drop(sp)
 	return report
 }
