@@ -35,6 +35,41 @@ func TestThousandCallersInAFrozenWindow(t *testing.T) { // not parallel: GOMAXPR
 	}
 }
 
+// Under limits so far that callers of several cores set admissions aside, just as many pass as the lowest one allows,
+// and what rules measure is what passed.
+func TestFarLimitsAreExact(t *testing.T) { // not parallel: GOMAXPROCS
+	const callers, calls, most = 32, 2_000, 40_000
+	for _, procs := range []int{2, 8} {
+		old := runtime.GOMAXPROCS(procs)
+		g := newGuard(t)
+		load(t, g.FlowRules(), `{"resource":"r","count":50000}`, `{"resource":"r","count":40000,"limitApp":"app"}`,
+			`{"resource":"other","count":39999,"strategy":1,"refResource":"r"}`)
+		load(t, g.SystemRules(), `{"qps":45000}`)
+		call := tidegate.Call{Inbound: true, Origin: "app"}
+		var passed atomic.Int64
+		var wg sync.WaitGroup
+		for range callers {
+			wg.Go(func() {
+				for range calls {
+					if entry, err := g.Enter(context.Background(), "r", call); err == nil {
+						passed.Add(1)
+						entry.Exit(nil)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		if got := passed.Load(); got != most {
+			t.Errorf("GOMAXPROCS %d: %d passed, want exactly %d", procs, got, most)
+		}
+		if _, err := g.enter("other"); err == nil {
+			t.Errorf("GOMAXPROCS %d: the related rule let a call pass beside %d", procs, most)
+		}
+		g.idle()
+		runtime.GOMAXPROCS(old)
+	}
+}
+
 // Whatever the clock does, no window of aligned buckets has more passes than the count.
 func TestNeverAboveTheCountWhileTimeMoves(t *testing.T) {
 	t.Parallel()

@@ -1,6 +1,10 @@
 package chain
 
-import "github.com/tidegate-go/tidegate/stat"
+import (
+	"math"
+
+	"github.com/tidegate-go/tidegate/stat"
+)
 
 // way is how a call is counted in a window.
 type way uint8
@@ -71,7 +75,18 @@ func (c *Context) take(w *stat.Window, at, before int64, how way) {
 
 // ReserveWindow counts the call in the window if at most room is counted already.
 func (c *Context) ReserveWindow(w *stat.Window, room int64) bool {
-	bucket, ok := w.Reserve(c.Now, c.Units(), room)
+	return c.ReserveWindowOf(&c.Node.Node, w, room)
+}
+
+// ReserveWindowOf is ReserveWindow for a window of which that node tells whether callers of several cores meet on it.
+func (c *Context) ReserveWindowOf(n *stat.Node, w *stat.Window, room int64) bool {
+	var bucket int64
+	var ok bool
+	if n.Spread() {
+		bucket, ok = w.ReserveBy(c.Hint, c.Now, c.Units(), room)
+	} else {
+		bucket, ok = w.Reserve(c.Now, c.Units(), room)
+	}
 	if ok {
 		c.take(w, bucket, 0, inBucket)
 	}
@@ -148,12 +163,12 @@ func (c *Context) Charge(x *stat.Exact, active func() int64) {
 			shaped.AddAhead(c.borrow, c.Units())
 			c.take(shaped, c.borrow, 0, ahead)
 		} else {
-			c.take(shaped, shaped.Add(c.Now, c.Units()), 0, inBucket)
+			c.ReserveWindow(shaped, math.MaxInt64)
 		}
 	}
 	for _, w := range own {
 		if !c.Counted(w) {
-			c.take(w, w.Add(c.Now, c.Units()), 0, inBucket)
+			c.ReserveWindow(w, math.MaxInt64)
 		}
 	}
 	if gate != nil && !c.Permitted(gate) {

@@ -102,7 +102,8 @@ func (k *check) Plain() bool { return k.plain }
 // Refuses says whether a plain call would be refused now.
 func (k *check) Refuses(now int64) *chain.BlockError {
 	w := k.whole.resource.Window(now)
-	if w.Interval() != k.interval || w.Total(now) <= k.room {
+	w.Touch(now)
+	if w.Interval() != k.interval || w.Bound() <= k.room || !w.Full(k.room) {
 		return nil
 	}
 	k.refuse()
@@ -213,11 +214,11 @@ func (k *check) admitReject(c *chain.Context, s scope, count float64) bool {
 	room := chain.Room(count, c.Count, units)
 	switch {
 	case s.related || !k.reserves || c.Counted(w):
-		total := w.Total(c.Now)
+		own := int64(0)
 		if c.Counted(w) {
-			total -= c.Count
+			own = c.Count
 		}
-		return total <= room || !k.reserves && k.mayBorrow(c)
+		return w.Within(c.Now, own, room) || !k.reserves && k.mayBorrow(c)
 	case c.ReserveRate(w, count, units, k.perInterval()):
 		return true
 	case k.mayBorrow(c):

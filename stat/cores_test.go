@@ -39,8 +39,40 @@ func TestCacheLinesOfManyCores(t *testing.T) { // not parallel: GOMAXPROCS
 	if by := writers(t, w.Lines, func(uint32) { w.Reserve(epoch, 1, 0) }); len(by) != 0 {
 		t.Errorf("refusals write %d lines of a window, want none", len(by))
 	}
+	testSpreadLines(t)
 	if other := stat.NewNode(scope(t, 1e9, 2)); shareLine(n.Lines(), other.Lines()) {
 		t.Error("two nodes share a line that calls write")
+	}
+}
+
+// testSpreadLines counts who writes what of a window that callers of many cores meet on, far from its limit.
+func testSpreadLines(t *testing.T) {
+	t.Helper()
+	w := stat.NewWindow(second, 2, epoch)
+	w.ReserveBy(0, epoch, 1, 1<<40)
+	by := writers(t, w.Lines, func(core uint32) { w.ReserveBy(core, epoch, 1, 1<<40) })
+	if len(by) != cores {
+		t.Errorf("64 cores write %d lines of a spread window, want one each", len(by))
+	}
+	for line, of := range by {
+		if len(of) != 1 {
+			t.Errorf("line %#x is written by cores %v", line, of)
+		}
+	}
+	const calls = 20_000
+	shared := 0
+	for i := range uint32(calls) {
+		before := w.Shared()
+		w.ReserveBy(i%cores, epoch, 1, 1<<40)
+		if w.Shared() != before {
+			shared++
+		}
+	}
+	if shared > calls/60 {
+		t.Errorf("%d of %d admissions write the line that all share, want one in 60 at most", shared, calls)
+	}
+	if by := writers(t, w.Lines, func(core uint32) { w.ReserveBy(core, epoch, 1, 0) }); len(by) != 0 {
+		t.Errorf("refusals write %d lines of a spread window, want none", len(by))
 	}
 }
 
@@ -148,7 +180,7 @@ func (c *crowd) call(caller uint32) {
 		c.blocked.Add(1)
 		return
 	}
-	bucket, ok := c.window.Reserve(epoch, 1, crowdLimit-1)
+	bucket, ok := c.reserve(caller)
 	if !ok {
 		c.gate.Release(p)
 		c.node.Block(caller, epoch, 1)
@@ -172,6 +204,13 @@ func (c *crowd) call(caller uint32) {
 	c.flying.Add(-1)
 	c.gate.Release(p)
 	c.node.Complete(caller, epoch+ms, 1, ms, false)
+}
+
+func (c *crowd) reserve(caller uint32) (bucket int64, ok bool) {
+	if c.node.Spread() {
+		return c.window.ReserveBy(caller, epoch, 1, crowdLimit-1)
+	}
+	return c.window.Reserve(epoch, 1, crowdLimit-1)
 }
 
 // A set of nodes forgets each in constant time and keeps the others in order.

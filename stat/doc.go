@@ -15,16 +15,19 @@
 //	the bucket of each node        one core, once the node is inflated; before, whoever calls the resource. One word at
 //	                               entry and one at exit, in each of these: resource within its context, resource for
 //	                               its origin, inbound total
-//	a Window's first line          every caller of the scope: one compare-and-swap per admission, none per refusal
+//	a Window's first line          every caller of the scope: one compare-and-swap per admission, none per refusal. Once
+//	                               callers met on the call's node, and far from the limit, one admission in some 64
+//	a Window's stocks              one core each, once callers met: one compare-and-swap per admission, none per refusal
 //	a Gate's line                  every caller of the scope, at entry and at exit
 //	a breaker's bucket             every caller of the resource, one addition at exit
 //	a hot value's line             every caller with that value
 //
 // All else that a call looks at (tables of names, plans, rules, rings, limits) is read-only until rules change, so
 // each core keeps a copy. A call without rules therefore costs the same on 64 cores as on one, and so do calls of
-// different resources, whatever their rules. Calls of one resource under a limit pass its word round: a core gets the
-// line for about a hundred ns, so a limited resource admits some ten million calls per second, however many cores
-// call it; refused calls only read and do not slow the admitted ones down. That write is what an exact limit costs.
+// different resources, whatever their rules, and calls of one resource far from the limit of its rate. Near that limit,
+// which is within 256 units for each core, they pass its word round: a core gets the line for about a hundred ns, so
+// such a resource admits some ten million calls per second, however many cores call it; refused calls only read and do
+// not slow the admitted ones down. That is what an exact limit costs where it matters.
 //
 // The test TestCacheLinesOfManyCores simulates 64 cores and checks this table line by line; TestManyCores runs many
 // more callers than cores at 1 to 64 processors and checks that nothing is lost or admitted twice.

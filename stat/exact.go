@@ -181,6 +181,9 @@ func (x *Exact) Each(f func(w *Window, shaped bool)) {
 	}
 }
 
+// gather makes the windows of an idle scope one word each again.
+func (x *Exact) gather() { x.Each(func(w *Window, _ bool) { w.gather() }) }
+
 // Words returns the words that exist: the window of the scope's shape, the windows of rules with one of their own,
 // and the gate. Any may be nil.
 func (x *Exact) Words() (shaped *Window, own []*Window, gate *Gate) {

@@ -54,7 +54,41 @@ func (w *Window) Lines() Lines {
 	for i := range w.closed {
 		l.add(&w.closed[i], w.closed[i])
 	}
+	l.add(&w.era, int64(w.era.Load()))
+	if s := w.spread.Load(); s != nil {
+		for i := range s.stocks {
+			l.add(&s.stocks[i].word, int64(s.stocks[i].word.Load()))
+		}
+	}
 	return l
+}
+
+// Shared returns the word that all callers of the window share: what is admitted or set aside.
+func (w *Window) Shared() int64 { return w.total.Load() }
+
+// Stock is what one core's callers may admit.
+type Stock = stock
+
+// Spread gives the window stocks for so many cores, a power of two.
+func (w *Window) Spread(cores int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.spread.Store(&spread{stocks: make([]stock, cores)})
+}
+
+// Gather makes the window one word again.
+func (w *Window) Gather() { w.gather() }
+
+// Stocks returns for how many cores the window has stocks, and what is in them.
+func (w *Window) Stocks() (cores int, units int64) {
+	s := w.spread.Load()
+	if s == nil {
+		return 0, 0
+	}
+	for i := range s.stocks {
+		units += int64(s.stocks[i].word.Load() & unitsLeft)
+	}
+	return len(s.stocks), units
 }
 
 // Inflate gives every core's callers counters of their own, as happens when callers meet.

@@ -1,8 +1,6 @@
 package stat
 
 import (
-	"math/bits"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -159,8 +157,8 @@ func (n *Node) meet() {
 }
 
 func (n *Node) inflate() {
-	procs := runtime.GOMAXPROCS(0)
-	if procs < 2 {
+	size := coreStripes()
+	if size < 2 {
 		return
 	}
 	n.mu.Lock()
@@ -168,7 +166,6 @@ func (n *Node) inflate() {
 	if n.more.Load() != nil {
 		return
 	}
-	size := 1 << bits.Len(uint(procs-1)) // the next power of two
 	first := n.first.Load()
 	more := make([]*ring, size)
 	more[0] = first
@@ -250,7 +247,7 @@ func (n *Node) Window(now int64) *Window {
 // Touch lets reservations made for the bucket of time now count, as any use of the node does.
 func (n *Node) Touch(now int64) {
 	n.touch(now)
-	n.exact.Each(func(w *Window, _ bool) { w.Total(now) })
+	n.exact.Each(func(w *Window, _ bool) { w.Touch(now) })
 }
 
 // eachPass calls f with the passes of each bucket in the window, several times for one bucket if need be, and

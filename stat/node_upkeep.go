@@ -63,7 +63,7 @@ func (n *Node) forgetOld(now int64) {
 	}
 }
 
-// Tend does the node's housekeeping: a node without calls for a minute gives its history and extra rings back.
+// Tend does the node's housekeeping: a node without calls for a minute gives its history, extra rings and stocks back.
 // It returns when the node was last used, in ns.
 func (n *Node) Tend(now int64) (lastUsed int64) {
 	n.mu.Lock()
@@ -81,6 +81,7 @@ func (n *Node) Tend(now int64) (lastUsed int64) {
 		if n.more.Load() != nil {
 			n.deflate()
 		}
+		n.exact.gather()
 		n.borrowed.Store(nil)
 	}
 	n.forgetOld(now)

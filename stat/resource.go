@@ -211,7 +211,7 @@ func (r *Resource) Active() (sum int64) {
 func (r *Resource) Snapshot(now int64) Snapshot { return r.sums(now).derive() }
 
 func (r *Resource) sums(now int64) *sums {
-	r.exact.Each(func(w *Window, _ bool) { w.Total(now) })
+	r.exact.Each(func(w *Window, _ bool) { w.Touch(now) })
 	s := newSums(now, r.tree.scope)
 	r.eachNode(func(n *ContextNode) { s.add(&n.Node) })
 	return s
@@ -272,6 +272,9 @@ func (r *Resource) Tend(now, idle int64) (lastUsed, active int64) {
 			n.dropped.Store(true)
 		}
 	})
+	if now-lastUsed > minute {
+		r.exact.gather()
+	}
 	return lastUsed, active
 }
 

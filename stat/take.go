@@ -6,15 +6,17 @@ const MostUnits = int64(1) << 60
 // sealed is more than any limit: a window that holds as much admits nothing.
 const sealed = MostUnits << 1
 
-// Take adds n if the window then holds at most most. It returns what the window holds, with n if it was added.
+// Take adds n if the window then holds at most most. It returns what the window holds, with n if it was added; on a
+// window that ReserveBy has spread that includes what is set aside.
 func (w *Window) Take(now, n, most int64) (total int64, ok bool) {
-	if uint64(now-w.start.Load()) >= uint64(w.length) {
-		w.advance(now)
-	}
+	w.Touch(now)
 	for {
 		total = w.total.Load()
 		if total > most-n {
-			return total, false
+			if w.Full(most - n) {
+				return total, false
+			}
+			continue
 		}
 		if w.total.CompareAndSwap(total, total+n) {
 			return total + n, true
@@ -30,6 +32,7 @@ func (w *Window) Borrow(now, n, most, longest int64) (wait int64, ok bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.advanceLocked(now)
+	w.collect()
 	for {
 		total := w.total.Load()
 		at, ok := w.roomAt(total+n-most, now, longest)
@@ -85,10 +88,10 @@ func (w *Window) moveTo(at, n int64) {
 // Counted returns the sum of everything that was ever added and not undone while it was in the window. What is
 // reserved in buckets to come counts when they have begun.
 func (w *Window) Counted(now int64) int64 {
-	w.Total(now)
+	w.Touch(now)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.left + w.total.Load()
+	return w.left + w.exactLocked()
 }
 
 // Continue makes w, which is new, count what old still holds of its buckets and ends old: from then on old admits
@@ -97,6 +100,7 @@ func (w *Window) Continue(old *Window, now int64) {
 	old.mu.Lock()
 	defer old.mu.Unlock()
 	old.advanceLocked(now)
+	old.collect()
 	total := old.total.Swap(sealed)
 	current := old.start.Load()
 	w.advance(max(now, current)) // others may be ahead of now

@@ -10,33 +10,35 @@ import (
 // allows. It is a sliding window of buckets aligned to the epoch, like a node's, but of one word.
 //
 // A caller loads total, compares, and adds by compare-and-swap: one shared write per admitted call, none per
-// refused one. That write is what exactness costs: with 64 cores on one limit its cache line goes round them
-// all. When a bucket ends, one caller subtracts under the mutex what leaves the window; what the current
-// bucket holds is the total less the closed buckets, so callers need not know the bucket.
+// refused one. Callers of several cores who use ReserveBy make that write for 64 admissions at once: see spread. When a
+// bucket ends, one caller subtracts under the mutex what leaves the window; what the current bucket holds is the total
+// less the closed buckets, so callers need not know the bucket.
 //
 // A window is half a cache line, so that what else a call needs of a rule can be in the other half: with many windows in
 // use these lines are what calls cost. The zero value is not usable: see NewWindow and Init.
 type Window struct {
-	total  atomic.Int64 // of all buckets of the window
+	total  atomic.Int64 // of all buckets of the window, with what is set aside
 	start  atomic.Int64 // of the current bucket, ns
 	length int64        // of a bucket, ns
 	*ledger
 }
 
-// A ledger is the rest of a window.
+// A ledger is the rest of a window. What callers read comes first, away from what those write who hold mu.
 type ledger struct {
-	last atomic.Int64 // time of the latest admission by ReserveGap
-	gap  atomic.Int64 // of the latest ReserveGap, ns
-	lent atomic.Bool  // whether future holds anything
+	count  int64                  // buckets
+	spread atomic.Pointer[spread] // nil: callers of several cores have not met; written under mu
+	last   atomic.Int64           // time of the latest admission by ReserveGap
+	gap    atomic.Int64           // of the latest ReserveGap, ns
+	era    atomic.Uint32          // odd while total may hold what is set aside; written under mu
+	lent   atomic.Bool            // whether future holds anything
 
-	count  int64 // buckets
-	mu     sync.Mutex
 	closed []int64   // by bucket number modulo count; 0 for the current bucket; guarded by mu
-	sum    int64     // of closed; guarded by mu
-	left   int64     // units that have left the window; guarded by mu
+	few    [10]int64 // closed, if it has room, so that it is beside the rest
 	future []loan    // reserved in buckets to come; guarded by mu
 	moves  []move    // to buckets to come; guarded by mu
-	few    [10]int64 // closed, if it has room, so that it is beside the rest
+	sum    int64     // of closed; guarded by mu
+	left   int64     // units that have left the window; guarded by mu
+	mu     sync.Mutex
 }
 
 // move is a count that goes from its bucket to a later one when that begins.
@@ -70,13 +72,14 @@ func (w *Window) Interval() int64 { return w.length * w.count }
 // Reserve adds n if the total before is at most room. It returns the bucket it was added to, for Undo.
 // A negative room refuses every n.
 func (w *Window) Reserve(now, n, room int64) (bucket int64, ok bool) {
-	if uint64(now-w.start.Load()) >= uint64(w.length) {
-		w.advance(now)
-	}
+	w.Touch(now)
 	for {
 		total := w.total.Load()
 		if total > room {
-			return 0, false
+			if w.Full(room) {
+				return 0, false
+			}
+			continue
 		}
 		bucket = w.start.Load()
 		if w.total.CompareAndSwap(total, saturatingAdd(total, n)) {
@@ -140,15 +143,20 @@ func (w *Window) undoLocked(bucket, n int64) {
 
 // Total returns what the window holds at time now.
 func (w *Window) Total(now int64) int64 {
+	w.Touch(now)
+	return w.exact()
+}
+
+// Touch moves the window on to the bucket of time now, as any use of it does.
+func (w *Window) Touch(now int64) {
 	if uint64(now-w.start.Load()) >= uint64(w.length) {
 		w.advance(now)
 	}
-	return w.total.Load()
 }
 
 // NextRelease returns in how many ns, from now, the oldest reservation leaves the window; 0 if there is none.
 func (w *Window) NextRelease(now int64) int64 {
-	w.Total(now)
+	w.Touch(now)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	current := w.start.Load()
@@ -156,7 +164,7 @@ func (w *Window) NextRelease(now int64) int64 {
 		start := current - k*w.length
 		held := w.closed[w.index(start)]
 		if k == 0 {
-			held = w.total.Load() - w.sum
+			held = w.exactLocked() - w.sum
 		}
 		if held > 0 {
 			return start + w.length*w.count - now
@@ -179,6 +187,7 @@ func (w *Window) advanceLocked(now int64) {
 	if next <= current {
 		return
 	}
+	w.collect()
 	held := w.total.Load() - w.sum // of the bucket that ends; later adds belong to the new one
 	w.closed[w.index(current)] = held
 	w.sum += held
@@ -271,6 +280,7 @@ func (w *Window) Occupy(now, n int64, most float64, timeout int64) (wait int64, 
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.advanceLocked(now)
+	w.collect()
 	now = max(now, w.start.Load())
 	waiting := w.waiting()
 	if float64(waiting) >= most {
@@ -294,6 +304,7 @@ func (w *Window) Occupy(now, n int64, most float64, timeout int64) (wait int64, 
 	return 0, false
 }
 
+// held returns what the bucket holds. The caller holds mu and has collected.
 func (w *Window) held(start int64) int64 {
 	switch {
 	case start == w.start.Load():

@@ -125,11 +125,11 @@ func (k *check) Check(c *chain.Context) *chain.BlockError {
 func (k *check) admitsRate(c *chain.Context) bool {
 	w := k.slot.inbound.Window(c.Now)
 	if c.Count == 1 && w.Interval() == k.interval && !c.Counted(w) { // almost all calls
-		return c.ReserveWindow(w, k.room)
+		return c.ReserveWindowOf(k.slot.inbound, w, k.room)
 	}
 	limit, seconds := k.limits.qps, float64(w.Interval())/1e9
 	if c.Counted(w) && (limit >= 1 || limit == 0) {
-		return w.Total(c.Now)-c.Count <= chain.Room(limit, c.Count, seconds)
+		return w.Within(c.Now, c.Count, chain.Room(limit, c.Count, seconds))
 	}
 	return c.ReserveRate(w, limit, seconds, 1e9)
 }

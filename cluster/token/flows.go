@@ -57,7 +57,7 @@ func (s *Service) fetch(now int64, ns string, requests []FlowRequest) {
 		if h := requests[i].rule; h != nil && h != before {
 			before = h
 			if h.terms.Load() != uint64(special) {
-				h.Total(now)
+				h.Touch(now)
 			}
 		}
 	}
