@@ -40,16 +40,21 @@ func coreStripes() int { return 1 << bits.Len(uint(runtime.GOMAXPROCS(0)-1)) }
 // Node.Pass. The first such call far from its limit spreads the window.
 func (w *Window) ReserveBy(hint uint32, now, n, room int64) (bucket int64, ok bool) {
 	w.Touch(now)
+	far := int64(2 * farEnough)
 	if s := w.spread.Load(); s != nil {
 		if bucket, ok = w.takeStock(s.of(hint), n, room); ok {
 			return bucket, true
 		}
+		far = s.far()
 	}
-	if bucket, ok = w.Reserve(now, n, room); ok && n <= setAside && room-w.total.Load() >= 2*farEnough {
+	if bucket, ok = w.Reserve(now, n, room); ok && n <= setAside && room-w.total.Load() >= far {
 		w.setAside(hint, n, room)
 	}
 	return bucket, ok
 }
+
+// far is how far a limit must be away for anything to be set aside.
+func (s *spread) far() int64 { return int64(farEnough * len(s.stocks)) }
 
 func (s *spread) of(hint uint32) *atomic.Uint64 { return &s.stocks[hint&uint32(len(s.stocks)-1)].word }
 
@@ -79,7 +84,7 @@ func (w *Window) setAside(hint uint32, n, room int64) {
 	}
 	c := s.of(hint)
 	word, total := c.Load(), w.total.Load()
-	if int64(word&unitsLeft) >= n || room-total < int64(farEnough*len(s.stocks)) {
+	if int64(word&unitsLeft) >= n || room-total < s.far() {
 		return
 	}
 	if w.era.Load()&1 == 0 {
