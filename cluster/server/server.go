@@ -79,13 +79,13 @@ func (s *Server) SetIdle(d time.Duration) {
 // The context is for opening only. It may be called several times, for several addresses; a listener that ends by an
 // error of its own is shown in Status. After Shutdown or Close the error is ErrClosed.
 func (s *Server) Listen(ctx context.Context, addr string) (net.Addr, error) {
-	if err := s.start(); err != nil {
-		return nil, err
-	}
 	config := net.ListenConfig{KeepAliveConfig: keepAlive()}
 	ln, err := config.Listen(ctx, "tcp", addr)
 	if err != nil {
 		return nil, fmt.Errorf("token server cannot listen on %s: %w", addr, err)
+	}
+	if err := s.start(); err != nil {
+		return nil, errors.Join(err, ln.Close())
 	}
 	l, err := s.add(ln)
 	if err != nil {

@@ -3,7 +3,6 @@ package standalone
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"net"
 	"net/http"
 	"sync"
@@ -19,34 +18,6 @@ type admin struct {
 	server *http.Server
 	addr   net.Addr
 	served sync.WaitGroup
-}
-
-// openAdmin opens the address, or takes over the one that is open.
-func (s *Server) openAdmin(ctx context.Context, old parts, next *parts) error {
-	address := next.config.Admin
-	if address == "" {
-		return nil
-	}
-	if old.admin != nil && address == old.config.Admin {
-		next.admin = old.admin
-		return nil
-	}
-	var err error
-	if next.admin, err = s.serveAdmin(ctx, address); err == nil {
-		return nil
-	}
-	if old.admin != nil && samePort(address, old.admin.addr) { // that has to be closed first
-		old.admin.closeUnless(nil)
-		if next.admin, err = s.serveAdmin(ctx, address); err == nil {
-			return nil
-		}
-		again, failed := s.serveAdmin(ctx, old.admin.addr.String())
-		if failed != nil {
-			s.logger.Error("the admin address before could not be opened again", "address", old.admin.addr.String(), "error", failed)
-		}
-		s.parts.admin = again
-	}
-	return fmt.Errorf("admin: %w", err)
 }
 
 func (s *Server) serveAdmin(ctx context.Context, address string) (*admin, error) {

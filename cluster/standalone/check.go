@@ -156,6 +156,9 @@ func (c *Config) limits(namespace string) (token.Config, error) {
 		return config, fmt.Errorf("interval, sample-count: %d ms cannot be cut into %d buckets of whole milliseconds",
 			config.IntervalMs, config.SampleCount)
 	}
+	if err := config.Validate(); err != nil {
+		return config, fmt.Errorf("interval, sample-count: %w", err)
+	}
 	return config, nil
 }
 

@@ -73,3 +73,14 @@ func (c *Config) idle() time.Duration {
 	}
 	return time.Duration(c.Idle)
 }
+
+// served returns the namespaces that the configuration names, some of them twice.
+func (c *Config) served() (names []string) {
+	for _, list := range []Bindings{c.Namespaces, c.ParamRules} {
+		for _, b := range list {
+			name, _ := split(b)
+			names = append(names, name)
+		}
+	}
+	return names
+}

@@ -17,43 +17,13 @@ type rls struct {
 	addr    net.Addr
 }
 
-// openRLS opens the service, or takes over the one that runs by the same settings. Where only its rules differ, they
-// are loaded into the one that runs.
-func (s *Server) openRLS(ctx context.Context, old parts, next *parts) error {
-	c := &next.config
-	if c.RLSListen == "" {
-		return nil
-	}
-	if old.rls != nil && c.RLSListen == old.config.RLSListen && next.security.sum == old.security.sum {
-		next.rls = old.rls
-		if slices.Equal(c.RLSRules, old.config.RLSRules) && c.dir == old.config.dir {
-			return nil
-		}
-		if err := old.rls.service.Load(ctx, c.rlsFiles()...); err != nil {
-			return &ConfigError{fmt.Errorf("rls-rules: %w", err)}
-		}
-		return nil
-	}
-	address, same := c.RLSListen, c.RLSListen == old.config.RLSListen
-	closed := old.rls != nil && (same || samePort(address, old.rls.addr)) // the port has to be free first
-	r, err := s.newRLS(ctx, next)
-	if err != nil {
-		return err
-	}
-	if closed {
-		if same {
-			address = old.rls.addr.String()
-		}
-		old.rls.close()
-	}
-	if err := r.listen(ctx, address); err != nil {
-		if closed {
-			s.reopenRLS(ctx, old)
-		}
-		return err
-	}
-	next.rls = r
-	return nil
+// sameRLS says whether the service can go on, perhaps with other rules.
+func (p *parts) sameRLS(old *parts) bool {
+	return old.rls != nil && p.config.RLSListen == old.config.RLSListen && p.security.sum == old.security.sum
+}
+
+func (c *Config) sameRLSRules(other *Config) bool {
+	return slices.Equal(c.rlsFiles(), other.rlsFiles())
 }
 
 func (c *Config) rlsFiles() []string {
@@ -67,8 +37,8 @@ func (c *Config) rlsFiles() []string {
 // newRLS makes the service of a configuration, which does not listen yet.
 func (s *Server) newRLS(ctx context.Context, p *parts) (*rls, error) {
 	r := &rls{service: envoyrls.New(envoyrls.WithLogger(s.logger))}
-	if err := r.service.Load(context.WithoutCancel(ctx), p.config.rlsFiles()...); err != nil {
-		return nil, &ConfigError{errors.Join(fmt.Errorf("rls-rules: %w", err), r.service.Close())}
+	if err := r.service.Load(ctx, p.config.rlsFiles()...); err != nil {
+		return nil, errors.Join(fmt.Errorf("rls-rules: %w", err), r.service.Close())
 	}
 	options := []envoyrls.ServerOption{}
 	if p.security.tls != nil {
@@ -80,23 +50,10 @@ func (s *Server) newRLS(ctx context.Context, p *parts) (*rls, error) {
 
 // listen opens the service's port; if that fails the service is closed.
 func (r *rls) listen(ctx context.Context, address string) (err error) {
-	if r.addr, err = r.server.Listen(context.WithoutCancel(ctx), address); err != nil {
-		return errors.Join(fmt.Errorf("rls-listen: %w", err), r.service.Close())
+	if r.addr, err = r.server.Listen(ctx, address); err != nil {
+		return errors.Join(err, r.service.Close())
 	}
 	return nil
-}
-
-func (s *Server) reopenRLS(ctx context.Context, old parts) {
-	again, err := s.newRLS(ctx, &old)
-	if err == nil {
-		err = again.listen(ctx, old.rls.addr.String())
-	}
-	if err != nil {
-		s.logger.Error("the rate limit service of the configuration before could not be opened again",
-			"address", old.rls.addr.String(), "error", err)
-		again = nil
-	}
-	s.parts.rls = again
 }
 
 func (p *parts) rlsAddr() net.Addr {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/tidegate-go/tidegate/chain"
 	"github.com/tidegate-go/tidegate/cluster/token"
@@ -22,6 +23,9 @@ import (
 
 // maxRules bounds the size of a rule file, in bytes.
 const maxRules = 16 << 20
+
+// readTime is how long a rule file may take to be read at first: one of a hundred thousand rules takes some seconds.
+const readTime = time.Minute
 
 // ruleFile is a namespace's rules of one kind in a file that is followed.
 type ruleFile struct {
@@ -46,7 +50,7 @@ func openRules(ctx context.Context, s *token.Service, namespace string, kind cha
 		namespace: namespace, kind: kind, path: path, service: s,
 		logger: logger.With("namespace", namespace, "file", path),
 		source: datasource.NewFile(path, datasource.WithMaxSize(maxRules),
-			datasource.WithPolicy(datasource.Policy{Start: datasource.Require})),
+			datasource.WithPolicy(datasource.Policy{Start: datasource.Require, StartTimeout: readTime})),
 	}
 	if err := r.source.Start(ctx, datasource.HandlerFuncs{OnUpdate: r.update}); err != nil {
 		return nil, err
@@ -135,6 +139,39 @@ func partial(refused []string) error {
 	return &datasource.PartialError{Err: errors.New(strings.Join(refused, "; "))}
 }
 
+// again puts the rules into force once more, where another file had replaced them.
+func (r *ruleFile) again() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.put()
+}
+
+// gives says whether the file has put rules of the kind into force, if only none.
+func (r *ruleFile) gives(kind chain.Kind) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return kind == chain.KindFlow && r.flows != nil || kind == chain.KindParam && r.params != nil
+}
+
+// kinds returns the kinds of rules that the file has put into force.
+func (r *ruleFile) kinds() (list []chain.Kind) {
+	for _, kind := range []chain.Kind{chain.KindFlow, chain.KindParam} {
+		if r.gives(kind) {
+			list = append(list, kind)
+		}
+	}
+	return list
+}
+
+// drop takes away the namespace's rules of a kind.
+func (r *ruleFile) drop(kind chain.Kind) {
+	if kind == chain.KindFlow {
+		r.service.LoadFlow(r.namespace, nil)
+	} else {
+		r.service.LoadParam(r.namespace, nil)
+	}
+}
+
 // noneInCluster warns of a file whose rules are all for the clients alone.
 const noneInCluster = "no rule is in force: a token server decides by rules with clusterMode true"
 
@@ -148,15 +185,8 @@ type loaded struct {
 
 // load puts the rules into force and tells what the service says of them. The caller holds mu.
 func (r *ruleFile) load() error {
-	var reports []chain.Report
-	if r.flows != nil {
-		reports = append(reports, r.service.LoadFlow(r.namespace, *r.flows))
-	}
-	if r.params != nil {
-		reports = append(reports, r.service.LoadParam(r.namespace, *r.params))
-	}
 	l := &r.loaded
-	for _, report := range reports {
+	for _, report := range r.put() {
 		for _, rule := range report.Rules {
 			l.add(rule)
 		}
@@ -165,6 +195,17 @@ func (r *ruleFile) load() error {
 		l.warnings = append(l.warnings, noneInCluster)
 	}
 	return r.tell()
+}
+
+// put puts the rules into force. The caller holds mu.
+func (r *ruleFile) put() (reports []chain.Report) {
+	if r.flows != nil {
+		reports = append(reports, r.service.LoadFlow(r.namespace, *r.flows))
+	}
+	if r.params != nil {
+		reports = append(reports, r.service.LoadParam(r.namespace, *r.params))
+	}
+	return reports
 }
 
 func (l *loaded) add(rule chain.RuleReport) {

@@ -32,10 +32,12 @@ type Server struct {
 	logger    *slog.Logger
 	listening func(net.Addr) // nil: nobody wants to know
 	began     time.Time
+	ending    chan struct{} // closed by Stop
+	stopping  sync.Once
 
 	mu      sync.Mutex // held while a configuration is put into force
 	parts   parts      // guarded by mu
-	stopped bool       // guarded by mu
+	started bool       // guarded by mu
 	reloads reloads    // guarded by mu
 	unwatch func()     // ends the looks at certificates and secret; nil: there are none; guarded by mu
 }
@@ -50,7 +52,7 @@ type reloads struct {
 
 // New returns a server that serves nothing yet. What is wrong with the configuration is a *ConfigError.
 func New(c Config, opts ...Option) (*Server, error) {
-	s := &Server{logger: slog.New(slog.DiscardHandler), began: time.Now()}
+	s := &Server{logger: slog.New(slog.DiscardHandler), began: time.Now(), ending: make(chan struct{})}
 	for _, o := range opts {
 		o(s)
 	}
@@ -70,15 +72,16 @@ func (s *Server) Start(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case s.stopped:
+	case s.stopped():
 		return errors.New("the token server has been stopped; make a new one to serve again")
-	case s.parts.server != nil:
+	case s.started:
 		return errors.New("the token server is started already")
 	}
 	next, err := s.build(ctx, parts{}, s.parts.config)
 	if err != nil {
 		return err
 	}
+	s.started = true
 	s.take(next)
 	watching, end := context.WithCancel(context.WithoutCancel(ctx))
 	var looks sync.WaitGroup
@@ -106,7 +109,7 @@ func (s *Server) Reload(ctx context.Context, c Config) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.stopped || s.parts.server == nil {
+	if s.stopped() || !s.started {
 		return errors.New("the token server does not run")
 	}
 	next, err := s.reload(ctx, c)
@@ -174,13 +177,26 @@ func (s *Server) RLSAddr() net.Addr {
 	return s.parts.rlsAddr()
 }
 
+func (s *Server) stopped() bool {
+	select {
+	case <-s.ending:
+		return true
+	default:
+		return false
+	}
+}
+
 // Stop answers the requests in flight and ends; what is not done when ctx ends is cut off. It may be called again.
 func (s *Server) Stop(ctx context.Context) error {
 	if s == nil {
 		return nil
 	}
+	s.stopping.Do(func() {
+		if s.ending != nil {
+			close(s.ending) // a reload that waits for connections goes on at once
+		}
+	})
 	s.mu.Lock()
-	s.stopped = true
 	unwatch := s.unwatch
 	s.unwatch = nil
 	s.mu.Unlock()
@@ -191,5 +207,5 @@ func (s *Server) Stop(ctx context.Context) error {
 	defer s.mu.Unlock()
 	old := s.parts
 	s.parts = parts{config: old.config}
-	return old.close(ctx, parts{})
+	return old.close(ctx)
 }

@@ -61,7 +61,7 @@ func (s *Server) Status() Status {
 	if p.config.Compat {
 		st.Mode = "compatible"
 	}
-	if p.addr != nil {
+	if p.server != nil {
 		st.Listening = p.addr.String()
 	}
 	if p.rls != nil {

@@ -94,7 +94,7 @@ func (s *Server) look(ctx context.Context, w *watched) {
 func (s *Server) renew(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.stopped || s.parts.server == nil {
+	if s.stopped() || !s.started {
 		return nil
 	}
 	next, err := s.build(ctx, s.parts, s.parts.config)

@@ -111,6 +111,9 @@ func tokenServerConfig(args []string, stderr io.Writer) (config standalone.Confi
 	config.Resolve()
 	config.Namespaces = without(config.Namespaces, flags.Namespaces)
 	config.ParamRules = without(config.ParamRules, flags.ParamRules)
+	if len(flags.RLSRules) > 0 {
+		config.RLSRules = nil
+	}
 	return config, file, tokenServerFlags(&config, &file, io.Discard).Parse(args)
 }
 

@@ -146,7 +146,7 @@ func TestTokenServerFlags(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "server.yaml")
-	if err := os.WriteFile(file, []byte("listen: 127.0.0.1:5\nmax-qps: 7\nnamespace: [a=a.json]\nidle: 5s\n"), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte("listen: 127.0.0.1:5\nmax-qps: 7\nnamespace: [a=a.json]\nidle: 5s\nrls-rules: [a.yaml]\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	var errs bytes.Buffer
@@ -160,6 +160,9 @@ func TestTokenServerFlags(t *testing.T) {
 	}
 	if c, _, err = tokenServerConfig([]string{"-config", file, "-namespace", "a=other.json"}, &errs); err != nil || c.Namespaces.String() != "a=other.json" {
 		t.Errorf("a namespace of flag and file: %v, %v", c.Namespaces, err)
+	}
+	if c, _, err = tokenServerConfig([]string{"-config", file, "-rls-rules", "b.yaml"}, &errs); err != nil || c.RLSRules.String() != "b.yaml" {
+		t.Errorf("the rate limit service's rules of flag and file: %v, %v", c.RLSRules, err)
 	}
 	for _, args := range []string{
 		"-listen 0.0.0.0:0", "-listen 127.0.0.1:99999", "-listen 127.0.0.1:0 -admin 127.0.0.1:-1", "-max-qps x", "-nonsense", "extra", "-namespace a=/missing.json", "-config /missing.yaml", "-idle 5",
