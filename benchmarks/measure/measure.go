@@ -1,5 +1,5 @@
 // Package measure times a case so that other work on the machine matters little. It takes short slices, each between
-// two readings of a yardstick: the cost of one time.Since, on as many goroutines. A slice whose yardstick did not get
+// two readings of yardsticks: the cost of one time.Since and of some plain instructions, on as many goroutines. A slice whose yardstick did not get
 // its cores can be told from others, CPU time stands for time, and a slice's cost is read in units of its yardstick.
 package measure
 
@@ -28,6 +28,7 @@ type Slice struct {
 	CPU    float64 `json:"cpu"`    // of the whole process
 	Wall   float64 `json:"wall"`   // of all goroutines together: two that do not hinder each other halve it
 	Unit   float64 `json:"unit"`   // CPU time of one time.Since, beside it
+	Work   float64 `json:"work"`   // CPU time of a fixed number of plain instructions, beside it
 	Alone  float64 `json:"alone"`  // CPU time of the same calls by one goroutine, beside it; 0 if there is no other one
 	Allocs float64 `json:"allocs"` // per call, without those of the harness
 	Bytes  float64 `json:"bytes"`  // likewise
@@ -115,31 +116,35 @@ type series struct {
 
 func (s *series) take(o Options) []Slice {
 	calls := s.calibrate(s.calls, o.Slice)
-	readings := s.calibrate(s.clocks, yardstick)
+	readings, loops := s.calibrate(s.clocks, yardstick), s.calibrate(s.grind, yardstick)
 	own := s.counted(s.clocks, readings).allocated // by the harness, each time
 	begin := time.Now()
 	var all []Slice
 	steady := 0
-	before, aloneBefore := s.time(s.clocks, readings), s.alone(calls)
+	before, workBefore, aloneBefore := s.time(s.clocks, readings), s.time(s.grind, loops), s.alone(calls)
 	for steady < o.Slices && (len(all) == 0 || time.Since(begin) < o.Limit) {
 		cost := s.counted(s.calls, calls)
-		after, aloneAfter := s.time(s.clocks, readings), s.alone(calls)
+		after, workAfter, aloneAfter := s.time(s.clocks, readings), s.time(s.grind, loops), s.alone(calls)
 		one := Slice{
-			CPU: cost.cpu, Wall: cost.wall, Unit: (before.cpu + after.cpu) / 2, Alone: (aloneBefore + aloneAfter) / 2,
+			CPU: cost.cpu, Wall: cost.wall, Unit: (before.cpu + after.cpu) / 2, Work: (workBefore.cpu + workAfter.cpu) / 2,
+			Alone: (aloneBefore + aloneAfter) / 2,
 			Allocs: max(0, cost.objects-own.objects) / float64(calls),
 			Bytes:  max(0, cost.bytes-own.bytes) / float64(calls),
-			Steady: min(before.share, after.share) >= gotCores && max(before.cpu, after.cpu) <= drift*min(before.cpu, after.cpu) &&
+			Steady: min(before.share, after.share) >= gotCores && agree(before.cpu, after.cpu) && agree(workBefore.cpu, workAfter.cpu) &&
 				(s.cores == 1 || cost.undisturbed()) && // on one core only CPU time is looked at
-				max(aloneBefore, aloneAfter) <= drift*min(aloneBefore, aloneAfter),
+				agree(aloneBefore, aloneAfter),
 		}
 		if one.Steady {
 			steady++
 		}
 		all = append(all, one)
-		before, aloneBefore = after, aloneAfter
+		before, workBefore, aloneBefore = after, workAfter, aloneAfter
 	}
 	return all
 }
+
+// agree says whether two readings are alike.
+func agree(before, after float64) bool { return max(before, after) <= drift*min(before, after) }
 
 // alone returns the CPU time of a call while one goroutine calls and no other one does, for part of the time that so many
 // calls take. How fast one core is depends on the machine's state: what two are compared with must be measured in the
@@ -243,6 +248,22 @@ func (s *series) calls(worker, n int) {
 	s.next[worker].i = i
 	if wrong > 0 {
 		s.wrong.Add(wrong)
+	}
+}
+
+// grind does nothing but plain instructions, none of which waits for another one for long. Where another machine's thread
+// runs on the same core they take up to twice as long, like most of a guarded call, while a reading of the clock, which
+// waits for the core anyway, hardly does.
+func (s *series) grind(_, n int) {
+	var a, b, c, d, e, f uint64 = 1, 2, 3, 4, 5, 6
+	for range n {
+		for range 8 {
+			a, b, c, d, e, f = a+1, b+2, c+3, d+4, e+5, f+6
+			a, b, c, d, e, f = a^5, b^6, c^7, d^8, e^1, f^2
+		}
+	}
+	if a|b|c|d|e|f == 0 {
+		s.wrong.Add(1)
 	}
 }
 

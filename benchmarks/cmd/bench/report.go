@@ -94,14 +94,14 @@ func writeResults(path string, t table, verdicts []verdict) error {
 Written by `+"`make bench`"+` with %s on %s/%s, %d cores%s.
 
 A unit is one reading of the monotonic clock (`+"`time.Since`"+`), measured beside every sample: %s ns here. Each row is the
-median over processes in shuffled rounds. CPU is that of the whole process. A sample counts if the clock beside it had its cores and was
-as fast as in the run's best moments: then nobody else used the machine. A star says that none was, and that the row's best ones stand there.
+median over processes in shuffled rounds. CPU is that of the whole process. A sample counts if the clock beside it had its cores, and clock
+and plain instructions were as fast as in the run's best moments: then nobody else used the machine. A star says that none was, and that the row's best ones stand there.
 Units of time on two cores are per call of both together. "Of one core's" is that time over the one of the same calls on one core
 alone, by turns in the same process: perfect scaling is 0.5. The cost of the harness, base/harness, is in every row.
 
 ## Budgets
 
-`, runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), processor(), number(t.bestUnit(1)))
+`, runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), processor(), number(t.best(1).unit))
 	reportBudgets(&text, verdicts)
 	fmt.Fprint(&text, "\n## Rows\n\n")
 	reportRows(&text, t)

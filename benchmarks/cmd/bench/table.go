@@ -15,21 +15,36 @@ type row struct {
 // table has the samples of every row.
 type table map[row][]sample
 
-// bestUnits is how much longer than that of the run's best moments a clean slice's unit is at most. When others use the
-// machine, its caches and execution units, the clock gets slower, and the calls between get slower still.
-const bestUnits = 1.07
+// A pace is how fast the machine is: the yardsticks beside a slice.
+type pace struct{ unit, work float64 }
+
+// How much longer than in the run's best moments the yardsticks beside a clean slice take at most. When others use the
+// machine, its caches and execution units, the clock gets slower, plain instructions get slower still, and the calls
+// between as they.
+const (
+	bestUnits = 1.07
+	bestWork  = 1.1
+	bestShare = 30 // one in so many steady slices is among the best moments
+)
+
+func (p pace) keeps(one measure.Slice) bool {
+	return one.Steady && one.Unit <= bestUnits*p.unit && one.Work <= bestWork*p.work
+}
 
 // clean returns, for each sample of the row that has any, its slices that were taken while the machine was the
 // process's own.
-func (t table) clean(r row) [][]measure.Slice { return within(t[r], bestUnits*t.bestUnit(r.cores)) }
+func (t table) clean(r row) [][]measure.Slice { return within(t[r], t.best(r.cores)) }
 
 // usable is clean; if that is nothing, the slices that are the best among the row's own.
 func (t table) usable(r row) (used [][]measure.Slice, clean bool) {
 	if used = t.clean(r); len(used) > 0 {
 		return used, true
 	}
-	if used = within(t[r], usableUnit(t[r])); len(used) > 0 {
-		return used, false
+	units, works := steady(t[r])
+	if len(units) > 0 {
+		if used = within(t[r], pace{slices.Min(units), slices.Min(works)}); len(used) > 0 {
+			return used, false
+		}
 	}
 	for _, s := range t[r] {
 		used = append(used, s.Slices)
@@ -37,11 +52,11 @@ func (t table) usable(r row) (used [][]measure.Slice, clean bool) {
 	return used, false
 }
 
-func within(samples []sample, unit float64) (found [][]measure.Slice) {
+func within(samples []sample, p pace) (found [][]measure.Slice) {
 	for _, s := range samples {
 		var good []measure.Slice
 		for _, one := range s.Slices {
-			if one.Steady && one.Unit <= unit {
+			if p.keeps(one) {
 				good = append(good, one)
 			}
 		}
@@ -52,40 +67,34 @@ func within(samples []sample, unit float64) (found [][]measure.Slice) {
 	return found
 }
 
-// bestUnit is the unit of the run's best moments on so many cores: that which a tenth of its steady slices undercut. The very
+// best is the pace of the run's best moments on so many cores: what a thirtieth of its steady slices undercut. The very
 // shortest may be a moment that never comes back.
-func (t table) bestUnit(cores int) float64 {
-	var units []float64
+func (t table) best(cores int) pace {
+	var units, works []float64
 	for r, samples := range t {
 		if r.cores == cores {
-			units = append(units, steadyUnits(samples)...)
+			u, w := steady(samples)
+			units, works = append(units, u...), append(works, w...)
 		}
 	}
 	if len(units) == 0 {
-		return 0
+		return pace{}
 	}
 	slices.Sort(units)
-	return units[len(units)/10]
+	slices.Sort(works)
+	return pace{units[len(units)/bestShare], works[len(works)/bestShare]}
 }
 
-func steadyUnits(samples []sample) (units []float64) {
+// steady returns the yardsticks beside the steady slices.
+func steady(samples []sample) (units, works []float64) {
 	for _, s := range samples {
 		for _, one := range s.Slices {
 			if one.Steady {
-				units = append(units, one.Unit)
+				units, works = append(units, one.Unit), append(works, one.Work)
 			}
 		}
 	}
-	return units
-}
-
-// usableUnit is the longest unit of the row's own best slices.
-func usableUnit(samples []sample) float64 {
-	units := steadyUnits(samples)
-	if len(units) == 0 {
-		return 0
-	}
-	return bestUnits * slices.Min(units)
+	return units, works
 }
 
 // median is the middle over the samples of the middle over a sample's slices.
