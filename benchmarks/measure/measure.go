@@ -127,7 +127,7 @@ func (s *series) take(o Options) []Slice {
 		after, workAfter, aloneAfter := s.time(s.clocks, readings), s.time(s.grind, loops), s.alone(calls)
 		one := Slice{
 			CPU: cost.cpu, Wall: cost.wall, Unit: (before.cpu + after.cpu) / 2, Work: (workBefore.cpu + workAfter.cpu) / 2,
-			Alone: (aloneBefore + aloneAfter) / 2,
+			Alone:  (aloneBefore + aloneAfter) / 2,
 			Allocs: max(0, cost.objects-own.objects) / float64(calls),
 			Bytes:  max(0, cost.bytes-own.bytes) / float64(calls),
 			Steady: min(before.share, after.share) >= gotCores && agree(before.cpu, after.cpu) && agree(workBefore.cpu, workAfter.cpu) &&
