@@ -281,22 +281,22 @@ func (w *Window) Occupy(now, n int64, most float64, timeout int64) (wait int64, 
 	defer w.mu.Unlock()
 	w.advanceLocked(now)
 	w.collect()
-	now = max(now, w.start.Load())
+	asked := now
+	now = max(now, w.start.Load()) // another caller may be ahead
 	waiting := w.waiting()
 	if float64(waiting) >= most {
 		return 0, false
 	}
 	passed := w.total.Load()
 	earliest := now - now%w.length + w.length - w.length*w.count
-	for k := int64(0); earliest < now; k++ {
-		wait = k*w.length + w.length - now%w.length
-		if wait >= timeout {
+	for at := now - now%w.length + w.length; earliest < now; at += w.length {
+		if at-asked >= timeout {
 			return 0, false
 		}
 		leaving := w.held(earliest)
 		if float64(passed+waiting+n-leaving) <= most {
-			w.reserveAhead(now+wait, n)
-			return wait, true
+			w.reserveAhead(at, n)
+			return at - asked, true
 		}
 		earliest += w.length
 		passed -= leaving
@@ -339,28 +339,59 @@ func (w *Window) UndoAhead(at, n int64) {
 func (w *Window) MoveOn(from, at, n int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	start, current := from-from%w.length, w.start.Load()
-	if at-at%w.length <= max(start, current) {
-		return
-	}
-	if start > current { // both are yet to come
+	from, to, current := from-from%w.length, at-at%w.length, w.start.Load()
+	switch {
+	case to <= from:
+	case to <= current: // another caller has come there already
+		w.moveNow(from, to, n)
+	case from > current: // both are yet to come
 		w.reserveAhead(from, -n)
-		w.reserveAhead(at, n)
-		return
+		w.reserveAhead(to, n)
+	default:
+		w.moves = append(w.moves, move{from: from, to: to, count: n})
+		w.lent.Store(true)
 	}
-	w.moves = append(w.moves, move{from: start, to: at - at%w.length, count: n})
-	w.lent.Store(true)
 }
+
+// moveNow moves n to a bucket that has begun, without total being less meanwhile. The caller holds mu.
+func (w *Window) moveNow(from, to, n int64) {
+	if w.holds(from) {
+		w.closed[w.index(from)] -= n
+		w.sum -= n
+	} else { // it has left the window
+		w.total.Add(n)
+		w.left -= n
+	}
+	switch {
+	case to == w.start.Load():
+	case w.holds(to):
+		w.closed[w.index(to)] += n
+		w.sum += n
+	default:
+		w.total.Add(-n)
+		w.left += n
+	}
+}
+
+// holds says whether a bucket that has begun is in the window. The caller holds mu.
+func (w *Window) holds(start int64) bool { return start > w.start.Load()-w.length*w.count }
 
 // AddAhead counts n in the bucket of a later time, without a limit.
 func (w *Window) AddAhead(at, n int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if at < w.start.Load()+w.length { // the bucket has come
+	switch start, current := at-at%w.length, w.start.Load(); {
+	case start > current:
+		w.reserveAhead(at, n)
+	case start == current: // it has come
 		w.total.Add(n)
-		return
+	case w.holds(start):
+		w.closed[w.index(start)] += n
+		w.sum += n
+		w.total.Add(n)
+	default:
+		w.left += n
 	}
-	w.reserveAhead(at, n)
 }
 
 func (w *Window) reserveAhead(at, n int64) {

@@ -327,3 +327,57 @@ func TestExactWordsAreKept(t *testing.T) {
 		t.Error("a dropped window came back with its old counts")
 	}
 }
+
+// A caller whose time is behind the window's gets a wait by its own time, so that the place it is told is the one it has.
+func TestOccupyBehindTheWindow(t *testing.T) {
+	t.Parallel()
+	w := stat.NewWindow(100, 2, 0)
+	w.Add(0, 10)
+	w.Total(100) // another caller is ahead
+	const now = 99
+	wait, ok := w.Occupy(now, 1, 10, 1000)
+	if !ok || now+wait != 200 {
+		t.Fatalf("wait %d, %v", wait, ok)
+	}
+	w.UndoAhead(now+wait, 1) // its caller leaves
+	if _, ok := w.Reserve(150, 1, 9); ok {
+		t.Error("an eleventh call was let in")
+	}
+	if got := w.Total(200); got != 0 {
+		t.Errorf("%d in the window at 200", got)
+	}
+}
+
+// Moving a call to a bucket that another caller has begun meanwhile moves it, and undoing that takes it from there.
+func TestMoveOnIntoABucketThatHasBegun(t *testing.T) {
+	t.Parallel()
+	for _, undo := range []bool{false, true} {
+		w := stat.NewWindow(100, 2, 0)
+		w.Add(50, 1)
+		w.Total(100)
+		w.MoveOn(50, 100, 1)
+		want := int64(1)
+		if undo {
+			w.UndoMove(50, 100, 1)
+			want = 0
+		}
+		for _, at := range []int64{100, 200, 299} {
+			if got := w.Total(at); got != want {
+				t.Errorf("undone %v: %d at %d, want %d", undo, got, at, want)
+			}
+		}
+		if got := w.Total(300); got != 0 || w.Counted(300) != want {
+			t.Errorf("undone %v: %d at 300, %d counted, want 0 and %d", undo, got, w.Counted(300), want)
+		}
+	}
+	w := stat.NewWindow(100, 2, 0)
+	w.Total(300)
+	w.AddAhead(250, 1) // its bucket has come and been followed by another one
+	if got := []int64{w.Total(300), w.Total(399), w.Total(400)}; got[0] != 1 || got[1] != 1 || got[2] != 0 {
+		t.Errorf("added to the bucket of 200: %v at 300, 399, 400", got)
+	}
+	w.UndoAhead(250, 1)
+	if got := w.Total(400); got != 0 {
+		t.Errorf("%d after the undo", got)
+	}
+}
