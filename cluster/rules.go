@@ -20,7 +20,7 @@ type Rules struct {
 	brokenFlow, brokenParam bool // could not be read: what was there before stays
 }
 
-// parseServerRules reads an object of namespaces. A rule that is wrong is left out, a list of a wrong type, or without a valid rule, is
+// parseServerRules reads an object of namespaces. A rule or namespace that is wrong is left out, a list of a wrong type, or without a valid rule, is
 // marked as broken; the error joins all that.
 func parseServerRules(path string, raw json.RawMessage) (all map[string]Rules, warnings []string, err error) {
 	o := rulejson.ParseAt(path, raw)
@@ -34,10 +34,11 @@ func parseServerRules(path string, raw json.RawMessage) (all map[string]Rules, w
 		if !there {
 			continue
 		}
-		rules, more, err := parseRules(prefix(path)+namespace, text)
-		if err == nil {
-			err = checkName(prefix(path)+namespace, namespace)
+		if err := checkName(prefix(path)+namespace, namespace); err != nil { // it could be taken for another one
+			errs = append(errs, err)
+			continue
 		}
+		rules, more, err := parseRules(prefix(path)+namespace, text)
 		all[namespace], warnings, errs = rules, append(warnings, more...), append(errs, err)
 	}
 	return all, warnings, errors.Join(errs...)

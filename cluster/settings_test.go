@@ -13,6 +13,18 @@ const completeSettings = `{"map":` + exampleMap + `,"mode":0,"assign":{"serverHo
 	"serverRules":{"a":{"flowRules":[{"resource":"r","count":1,"clusterMode":true,"clusterConfig":{"flowId":1}}],
 		"paramFlowRules":[{"resource":"r","paramIdx":0,"count":1,"clusterMode":true,"clusterConfig":{"flowId":1}}]},"b":null,"c":{}}}`
 
+// A namespace with a wrong name is refused as a whole: blank, it would be taken for the default one.
+func TestServerRulesOfAWrongNamespace(t *testing.T) {
+	t.Parallel()
+	s, _, err := cluster.ParseSettings([]byte(`{"mode":1,"serverRules":{" ":{"flowRules":[]},"default":{"flowRules":[]}}}`))
+	if err == nil || len(s.ServerRules) != 1 {
+		t.Errorf("%v, %+v", err, s.ServerRules)
+	}
+	if _, there := s.ServerRules["default"]; !there {
+		t.Errorf("%+v", s.ServerRules)
+	}
+}
+
 func TestParseSettings(t *testing.T) {
 	t.Parallel()
 	s, warnings, err := cluster.ParseSettings([]byte(completeSettings))

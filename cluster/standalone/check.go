@@ -124,6 +124,9 @@ func isLoopback(address string) (bool, error) {
 	if number, err := strconv.ParseInt(port, 10, 64); (err == nil || errors.Is(err, strconv.ErrRange)) && (number < 0 || number > mostPort) {
 		return false, fmt.Errorf("%q: the port must be 0 to %d", address, mostPort)
 	}
+	if _, err := net.LookupPort("tcp", port); err != nil {
+		return false, fmt.Errorf("%q: there is no port %s", address, port)
+	}
 	if host == "localhost" {
 		return true, nil
 	}

@@ -6,8 +6,10 @@ import (
 	"net"
 	"slices"
 	"strconv"
+	"sync"
 
 	"github.com/tidegate-go/tidegate/chain"
+	"github.com/tidegate-go/tidegate/cluster/envoyrls"
 	"github.com/tidegate-go/tidegate/cluster/server"
 	"github.com/tidegate-go/tidegate/cluster/token"
 )
@@ -21,6 +23,7 @@ type parts struct {
 	addr     net.Addr
 	files    map[fileKey]*ruleFile
 	admin    *admin
+	limits   *envoyrls.Service // nil: none
 	rls      *rls
 }
 
@@ -118,10 +121,9 @@ func (p *parts) newServer(s *Server) *server.Server {
 	return server.New(p.service, opts...)
 }
 
-// drain lets the requests of a server end, for some time, and no longer than until Stop.
-func (s *Server) drain(old *server.Server) {
-	ctx, cancel := context.WithTimeout(context.Background(), drainTime)
-	defer cancel()
+// draining is how long what a reload takes out of service may take to end: some time, and no longer than until Stop.
+func (s *Server) draining() (ctx context.Context, cancel context.CancelFunc) {
+	ctx, cancel = context.WithTimeout(context.Background(), drainTime)
 	go func() {
 		select {
 		case <-s.ending:
@@ -129,22 +131,34 @@ func (s *Server) drain(old *server.Server) {
 		case <-ctx.Done():
 		}
 	}()
+	return ctx, cancel
+}
+
+// drain lets the requests of a server end.
+func (s *Server) drain(old *server.Server) {
+	ctx, cancel := s.draining()
+	defer cancel()
 	if err := old.Shutdown(ctx); err != nil {
 		s.logger.Warn("connections were cut off", "error", err)
 	}
 }
 
-// close ends everything.
-func (p *parts) close(ctx context.Context) error {
+// close ends everything, all ports at the same time.
+func (p *parts) close(ctx context.Context) (err error) {
 	for _, r := range p.files {
 		r.close()
 	}
-	p.rls.closeUnless(nil)
-	p.admin.closeUnless(nil)
-	if p.server == nil {
-		return nil
+	var ports sync.WaitGroup
+	ports.Go(func() { p.rls.closeUnless(ctx, nil) })
+	ports.Go(func() { p.admin.closeUnless(nil) })
+	if p.server != nil {
+		err = p.server.Shutdown(ctx)
 	}
-	return p.server.Shutdown(ctx)
+	ports.Wait()
+	if p.limits != nil {
+		_ = p.limits.Close() // it watches files; there is nothing to lose
+	}
+	return err
 }
 
 func (p *parts) serves(namespace string) bool { return slices.Contains(p.config.served(), namespace) }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"strconv"
+	"time"
 )
 
 // A door is an address that the next parts serve and the old ones do not, or not so.
@@ -23,10 +25,11 @@ func (d *door) inTheWay() bool {
 	return d.open != nil && (d.address == d.before || samePort(d.address, d.open))
 }
 
-// place returns the address to open: a port of the system's choice stays.
+// place returns the address to open. A port of the system's choice stays, but a host's name may lead elsewhere by now.
 func (d *door) place() string {
-	if d.inTheWay() && d.address == d.before {
-		return d.open.String()
+	host, port, err := net.SplitHostPort(d.address)
+	if tcp, ok := d.open.(*net.TCPAddr); ok && err == nil && port == "0" && d.address == d.before {
+		return net.JoinHostPort(host, strconv.Itoa(tcp.Port))
 	}
 	return d.address
 }
@@ -46,14 +49,46 @@ func (t *transition) openPorts(ctx context.Context) error {
 	}
 	for i := range doors {
 		if d := &doors[i]; d.inTheWay() {
-			d.release()
-			t.undo = append(t.undo, func() { t.restore(d) })
-			if err := t.through(d); err != nil {
+			if err := t.takeOver(d); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// A cut is an address for which another one was closed in vain. As clients are cut off for it, it is tried again only
+// after a while.
+type cut struct {
+	address string
+	err     error
+	pause   time.Duration
+	until   time.Time
+}
+
+const (
+	leastPause = 10 * time.Second
+	mostPause  = 10 * time.Minute
+)
+
+// takeOver closes what is in the way and opens the address.
+func (t *transition) takeOver(d *door) error {
+	before := &t.server.cut
+	same := before.address == d.address
+	if same && time.Now().Before(before.until) {
+		return fmt.Errorf("%w (tried again after %v, as clients are cut off for it)", before.err, before.pause)
+	}
+	d.release()
+	t.undo = append(t.undo, func() { t.restore(d) })
+	err := t.through(d)
+	if err != nil {
+		pause := leastPause
+		if same {
+			pause = min(mostPause, 2*before.pause)
+		}
+		*before = cut{d.address, err, pause, time.Now().Add(pause)}
+	}
+	return err
 }
 
 func (t *transition) through(d *door) error {
@@ -66,9 +101,6 @@ func (t *transition) through(d *door) error {
 
 // probe finds out whether the host is one of this machine's.
 func (d *door) probe(ctx context.Context) error {
-	if d.address == d.before {
-		return nil
-	}
 	host, _, err := net.SplitHostPort(d.address)
 	if err != nil {
 		return fmt.Errorf("%s: %w", d.member, err)
@@ -135,19 +167,22 @@ func (t *transition) serverDoor(ctx context.Context) door {
 
 func (t *transition) rlsDoor(ctx context.Context) door {
 	s, old := t.server, &t.old
+	end := func(r *rls) {
+		ctx, cancel := s.draining()
+		defer cancel()
+		r.closeUnless(ctx, nil)
+	}
 	d := door{
 		member: "rls-listen", address: t.next.config.RLSListen, before: old.config.RLSListen,
 		serve: func(address string) error {
 			t.next.rls = t.rls
 			return t.rls.listen(ctx, address)
 		},
-		stop:    t.rls.close,
-		release: func() { old.rls.close(); s.parts.rls = nil },
+		stop:    func() { end(t.rls) },
+		release: func() { end(old.rls); s.parts.rls = nil },
 		restore: func() error {
-			again, err := s.newRLS(ctx, old)
-			if err == nil {
-				err = again.listen(ctx, old.rls.addr.String())
-			}
+			again := old.newRLS()
+			err := again.listen(ctx, old.rls.addr.String())
 			if err == nil {
 				s.parts.rls = again
 			}

@@ -10,14 +10,13 @@ import (
 	"github.com/tidegate-go/tidegate/cluster/envoyrls"
 )
 
-// rls is the Envoy rate limit service at work.
+// rls is the port of the Envoy rate limit service. The service itself, with its counters, goes on when the port changes.
 type rls struct {
-	service *envoyrls.Service
-	server  *envoyrls.Server
-	addr    net.Addr
+	server *envoyrls.Server
+	addr   net.Addr
 }
 
-// sameRLS says whether the service can go on, perhaps with other rules.
+// sameRLS says whether the port can go on serving as it is.
 func (p *parts) sameRLS(old *parts) bool {
 	return old.rls != nil && p.config.RLSListen == old.config.RLSListen && p.security.sum == old.security.sum
 }
@@ -34,26 +33,27 @@ func (c *Config) rlsFiles() []string {
 	return files
 }
 
-// newRLS makes the service of a configuration, which does not listen yet.
-func (s *Server) newRLS(ctx context.Context, p *parts) (*rls, error) {
-	r := &rls{service: envoyrls.New(envoyrls.WithLogger(s.logger))}
-	if err := r.service.Load(ctx, p.config.rlsFiles()...); err != nil {
-		return nil, errors.Join(fmt.Errorf("rls-rules: %w", err), r.service.Close())
+// loadRLS makes the service of a configuration.
+func (s *Server) loadRLS(ctx context.Context, c *Config) (*envoyrls.Service, error) {
+	service := envoyrls.New(envoyrls.WithLogger(s.logger))
+	if err := service.Load(ctx, c.rlsFiles()...); err != nil {
+		return nil, errors.Join(fmt.Errorf("rls-rules: %w", err), service.Close())
 	}
+	return service, nil
+}
+
+// newRLS makes the port of the service, which is not open yet.
+func (p *parts) newRLS() *rls {
 	options := []envoyrls.ServerOption{}
 	if p.security.tls != nil {
 		options = append(options, envoyrls.WithTLS(p.security.tls))
 	}
-	r.server = envoyrls.NewServer(r.service, options...)
-	return r, nil
+	return &rls{server: envoyrls.NewServer(p.limits, options...)}
 }
 
-// listen opens the service's port; if that fails the service is closed.
 func (r *rls) listen(ctx context.Context, address string) (err error) {
-	if r.addr, err = r.server.Listen(ctx, address); err != nil {
-		return errors.Join(err, r.service.Close())
-	}
-	return nil
+	r.addr, err = r.server.Listen(ctx, address)
+	return err
 }
 
 func (p *parts) rlsAddr() net.Addr {
@@ -63,16 +63,9 @@ func (p *parts) rlsAddr() net.Addr {
 	return p.rls.addr
 }
 
-// closeUnless ends the service unless it is the other one.
-func (r *rls) closeUnless(other *rls) {
+// closeUnless closes the port unless it is the other one.
+func (r *rls) closeUnless(ctx context.Context, other *rls) {
 	if r != nil && r != other {
-		r.close()
+		_ = r.server.Shutdown(ctx) // what did not end in time was cut off
 	}
-}
-
-func (r *rls) close() {
-	ctx, cancel := context.WithTimeout(context.Background(), drainTime)
-	defer cancel()
-	_ = r.server.Shutdown(ctx) // what did not end in time was cut off
-	_ = r.service.Close()      // it watches files; there is nothing to lose
 }

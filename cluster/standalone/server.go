@@ -39,6 +39,7 @@ type Server struct {
 	parts   parts      // guarded by mu
 	started bool       // guarded by mu
 	reloads reloads    // guarded by mu
+	cut     cut        // guarded by mu
 	unwatch func()     // ends the looks at certificates and secret; nil: there are none; guarded by mu
 }
 
@@ -93,7 +94,7 @@ func (s *Server) Start(ctx context.Context) error {
 // take goes on with the parts. The caller holds mu.
 func (s *Server) take(next parts) {
 	moved := s.parts.addr == nil || s.parts.addr.String() != next.addr.String()
-	s.parts = next
+	s.parts, s.cut = next, cut{}
 	if moved && s.listening != nil {
 		s.listening(next.addr)
 	}

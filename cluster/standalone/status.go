@@ -64,8 +64,8 @@ func (s *Server) Status() Status {
 	if p.server != nil {
 		st.Listening = p.addr.String()
 	}
-	if p.rls != nil {
-		rls := p.rls.service.Status()
+	if p.limits != nil {
+		rls := p.limits.Status()
 		st.RLS = &rls
 	}
 	return st

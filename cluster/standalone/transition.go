@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/tidegate-go/tidegate/chain"
-	"github.com/tidegate-go/tidegate/cluster/envoyrls"
 )
 
 // A transition makes the next parts out of those before: first what has no effect on what runs, then the ports, last what
@@ -16,7 +15,7 @@ type transition struct {
 	old, next parts
 	fresh     bool        // the next parts have a service of their own
 	opened    []*ruleFile // whose rules are not in force yet
-	rls       *rls        // to be served; nil: none, or the one of the old parts
+	rls       *rls        // to be opened; nil: none, or the one of the old parts
 	undo      []func()    // what takes back what was done, in order
 }
 
@@ -33,7 +32,7 @@ func (t *transition) run(ctx context.Context) error {
 		return err
 	}
 	if t.reloadsRLS() { // it was looked at before, so it fails only if the files have changed since
-		if err := t.old.rls.service.Load(ctx, t.next.config.rlsFiles()...); err != nil {
+		if err := t.next.limits.Load(ctx, t.next.config.rlsFiles()...); err != nil {
 			return &ConfigError{fmt.Errorf("rls-rules: %w", err)}
 		}
 	}
@@ -87,30 +86,34 @@ func (t *transition) openFiles(ctx context.Context) error {
 }
 
 // readRLS makes the rate limit service, or finds that the one of the old parts goes on.
-func (t *transition) readRLS(ctx context.Context) error {
-	if t.next.config.RLSListen == "" {
+func (t *transition) readRLS(ctx context.Context) (err error) {
+	c := &t.next.config
+	if c.RLSListen == "" {
 		return nil
+	}
+	if t.next.limits = t.old.limits; t.next.limits == nil {
+		if t.next.limits, err = t.server.loadRLS(ctx, c); err != nil {
+			return err
+		}
+		t.undo = append(t.undo, func() { _ = t.next.limits.Close() }) // it watches files; there is nothing to lose
+	} else if t.reloadsRLS() {
+		look, err := t.server.loadRLS(ctx, c)
+		if err != nil {
+			return err
+		}
+		_ = look.Close()
 	}
 	if t.next.sameRLS(&t.old) {
-		if t.next.rls = t.old.rls; !t.reloadsRLS() {
-			return nil
-		}
-		look := envoyrls.New(envoyrls.WithLogger(t.server.logger))
-		if err := errors.Join(look.Load(ctx, t.next.config.rlsFiles()...), look.Close()); err != nil {
-			return fmt.Errorf("rls-rules: %w", err)
-		}
-		return nil
+		t.next.rls = t.old.rls
+	} else {
+		t.rls = t.next.newRLS()
 	}
-	var err error
-	if t.rls, err = t.server.newRLS(ctx, &t.next); err == nil {
-		t.undo = append(t.undo, t.rls.close)
-	}
-	return err
+	return nil
 }
 
 // reloadsRLS says whether the service goes on with other rules.
 func (t *transition) reloadsRLS() bool {
-	return t.next.rls != nil && t.next.rls == t.old.rls && !t.next.config.sameRLSRules(&t.old.config)
+	return t.next.limits != nil && t.next.limits == t.old.limits && !t.next.config.sameRLSRules(&t.old.config)
 }
 
 // enforce puts the limits of the configuration and the rules of the opened files into force.
@@ -141,7 +144,12 @@ func (t *transition) commit() error {
 		}
 		t.dropRules(gone)
 	}
-	t.old.rls.closeUnless(t.next.rls)
+	ctx, cancel := t.server.draining()
+	defer cancel()
+	t.old.rls.closeUnless(ctx, t.next.rls)
+	if before := t.old.limits; before != nil && before != t.next.limits {
+		_ = before.Close()
+	}
 	t.old.admin.closeUnless(t.next.admin)
 	if before := t.old.server; before != nil && before != t.next.server {
 		t.server.drain(before)

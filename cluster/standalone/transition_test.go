@@ -2,6 +2,7 @@ package standalone_test
 
 import (
 	"context"
+	"errors"
 	"net"
 	"runtime"
 	"slices"
@@ -248,4 +249,35 @@ func TestStopDuringReload(t *testing.T) {
 		t.Errorf("took %v", took)
 	}
 	<-over
+}
+
+// A configuration for which the port has to be closed in vain is tried again only after a while: it cuts all clients off.
+func TestPortIsNotClosedInVainAgainAndAgain(t *testing.T) {
+	t.Parallel()
+	s, c := allPorts(t)
+	taken, err := net.Listen("tcp", on("127.0.0.2", s.Addr()))
+	if err != nil {
+		t.Skip("this machine has one loopback address only")
+	}
+	defer taken.Close()
+	client := connect(t, s.Addr().String())
+	wrong := c
+	wrong.Listen = on("0.0.0.0", s.Addr())
+	for range 5 {
+		refused(t, s, wrong)
+		eventually(t, "the server serves", func() bool { return client.RequestToken(t.Context(), 1, 1, false).Status == chain.TokenOK })
+	}
+	if n := client.Status().Counters.Reconnects; n > 1 {
+		t.Errorf("%d reconnects", n)
+	}
+	c.MaxConns = 50
+	reload(t, s, c) // another one is taken at once
+}
+
+func TestUnknownPortIsAConfigError(t *testing.T) {
+	t.Parallel()
+	_, err := standalone.New(standalone.Config{Listen: "127.0.0.1:nonsense"})
+	if _, ok := errors.AsType[*standalone.ConfigError](err); !ok {
+		t.Errorf("%v", err)
+	}
 }

@@ -71,22 +71,38 @@ func (s *Server) watch(ctx context.Context) {
 type watched struct {
 	seen    [sha256.Size]byte
 	refused [sha256.Size]byte // what could not be put into force
+	pause   int               // looks until that is tried again: what was in the way may have gone
+}
+
+// retryAfter is how many looks that is.
+const retryAfter = 5
+
+// missing says whether an address is not served that should be: it could not be opened again.
+func (p *parts) missing() bool {
+	return p.server == nil || p.config.Admin != "" && p.admin == nil || p.config.RLSListen != "" && p.rls == nil
 }
 
 func (s *Server) look(ctx context.Context, w *watched) {
 	s.mu.Lock()
-	c, inForce := s.parts.config, s.parts.security.sum
+	c, inForce, missing := s.parts.config, s.parts.security.sum, s.parts.missing()
 	s.mu.Unlock()
 	sum := c.fingerprint()
 	settled := sum == w.seen
 	w.seen = sum
 	failed := w.refused != [sha256.Size]byte{}
-	if !settled || sum == w.refused || sum == inForce && !failed {
+	if sum != w.refused {
+		w.pause = 0
+	}
+	if w.pause > 0 {
+		w.pause--
+		return
+	}
+	if !settled || sum == inForce && !failed && !missing {
 		return
 	}
 	w.refused = [sha256.Size]byte{}
 	if err := s.renew(ctx); err != nil {
-		w.refused = sum
+		w.refused, w.pause = sum, retryAfter
 	}
 }
 
