@@ -43,27 +43,44 @@ func (e *Engine) Enter(ctx context.Context, name string, call Call) (Entry, erro
 		owner = e.resourceOf(name, call.Type)
 	}
 	p := owner.plan.Load()
-	if p != nil && p.refusing.Load() {
+	if p.refusing.Load() {
 		if err := e.refuseAgain(ctx, owner, r, now, &call); err != nil {
 			r.of(owner)
 			e.records.Put(r)
 			return Entry{}, err
 		}
 	}
-	r.begin(ctx, owner, now, &call)
-	if err := e.decide(ctx, r, p); err != nil {
-		r.free()
-		return Entry{}, err
+	c := &r.call
+	c.Begin(now)
+	c.Inbound, r.waited = call.Inbound, 0
+	if s := scopeOf(ctx); s != nil || !r.plain || r.owner != owner || uint(call.Count) > 1 ||
+		call.Free || call.Prioritized || call.Group || call.Entrance != "" || call.Origin != "" {
+		r.describe(owner, s, &call) // else a plain call follows a plain one of the same resource: most does not change
+	}
+	if len(call.Args) > 0 {
+		c.SetArgs(call.Args)
+	}
+	switch {
+	case p.asks:
+		if err := e.decide(ctx, r, p); err != nil {
+			r.free()
+			return Entry{}, err
+		}
+	case c.Plain() && len(e.config.callbacks) == 0: // as most calls without rules: what is below, in short
+		if c.Node.Pass(c.Hint, now, 1) {
+			e.part(c)
+		}
+	default:
+		e.charge(c)
+		e.pass(c, now)
 	}
 	return r.open(), nil
 }
 
-// begin fills the record for a call.
-func (r *record) begin(ctx context.Context, owner *resource, now int64, call *Call) {
+// describe fills the record with what tells the call from others.
+func (r *record) describe(owner *resource, s *callScope, call *Call) {
 	c := &r.call
-	c.Reset()
-	c.Now, r.waited = now, 0
-	c.Inbound, c.Prioritized, c.Group = call.Inbound, call.Prioritized, call.Group
+	c.Prioritized, c.Group = call.Prioritized, call.Group
 	c.Count = int64(call.Count)
 	switch {
 	case call.Free:
@@ -72,16 +89,14 @@ func (r *record) begin(ctx context.Context, owner *resource, now int64, call *Ca
 		c.Count = 1
 	}
 	r.of(owner)
-	r.locate(scopeOf(ctx), call)
-	if len(call.Args) > 0 {
-		c.SetArgs(call.Args)
-	}
+	r.locate(s, call)
+	r.plain = r.usual && c.Count == 1 && !c.Prioritized && !c.Group
 }
 
 // of makes the record one of a call of that resource.
 func (r *record) of(owner *resource) {
 	if r.owner != owner {
-		r.owner, r.call.Resource, r.usual, r.found = owner, &owner.Resource, false, false
+		r.owner, r.call.Resource, r.plain, r.usual, r.found = owner, &owner.Resource, false, false, false
 	}
 }
 
@@ -177,22 +192,20 @@ func (e *Engine) originNode(owner *resource, origin string) (n *stat.Node, own s
 // decide runs the checks, commits what they reserved, waits, and counts the call as passed or blocked.
 func (e *Engine) decide(ctx context.Context, r *record, p *plan) error {
 	c := &r.call
-	if p != nil && p.asks {
-		var err *BlockError
-		if c.Request == nil {
-			err = e.check(c, p)
-		} else {
-			err = e.checkSafely(c, p)
-		}
-		if err == nil && len(p.last) > 0 {
-			err = e.ask(ctx, c, p.last)
-		}
-		if err != nil {
-			p.refused(c.Now, err)
-			c.UndoAll()
-			e.block(c, err)
-			return err
-		}
+	var err *BlockError
+	if c.Request == nil {
+		err = e.check(c, p)
+	} else {
+		err = e.checkSafely(c, p)
+	}
+	if err == nil && len(p.last) > 0 {
+		err = e.ask(ctx, c, p.last)
+	}
+	if err != nil {
+		p.refused(c.Now, err)
+		c.UndoAll()
+		e.block(c, err)
+		return err
 	}
 	e.charge(c)
 	if c.Borrowed() != 0 {

@@ -20,8 +20,11 @@ type plan struct {
 	completers []chain.Completer
 }
 
-// complete tells the checks that ask for it how a call ended.
+// complete ends what the call holds, and tells the checks that ask for it how the call ended.
 func (p *plan) complete(c *chain.Context, done chain.Done) {
+	if c.Holding() {
+		c.Release(done)
+	}
 	for _, k := range p.completers {
 		k.Complete(c, done)
 	}
@@ -64,6 +67,11 @@ func (e *Engine) compile(r *resource) {
 	}
 	for _, b := range last {
 		p.last = append(p.last, e.observing(b))
+	}
+	if k := len(p.checks) - 1; k >= 0 && len(p.last) == 0 {
+		if end, ok := p.checks[k].(chain.Ender); ok {
+			end.ComesLast()
+		}
 	}
 	p.asks = len(bounds) > 0
 	p.refusers = refusers(p.checks)

@@ -20,7 +20,8 @@ type record struct {
 	state  atomic.Uint64
 	engine *Engine
 	owner  *resource // of the latest call
-	usual  bool      // that call was a usual one: see locate
+	plain  bool      // that call was a usual one, of one unit, neither prioritized nor of an API group
+	usual  bool      // that call was without context, origin and parent of its own: see locate
 	found  bool      // its nodes are those of its entrance and origin, not of names beyond a cap
 	waited int64     // ns
 	err    error     // set by SetError; guarded by the lock bit
@@ -90,7 +91,7 @@ func (en Entry) Exit(err error) { en.exit(-1, err) }
 
 // ExitN is Exit for a call that turned out to be of n units, which its success or failure is counted with.
 // A negative n stands for the count at entry.
-func (en Entry) ExitN(n int, err error) { en.exit(int64(n), err) }
+func (en Entry) ExitN(n int, err error) { en.exit(min(int64(n), chain.MostUnits), err) }
 
 // SetError notes an error before the exit. The last one counts, once; refusals by rules are not noted. An error
 // given to Exit wins.
@@ -125,47 +126,46 @@ func (en Entry) exit(n int64, err error) {
 		return
 	}
 	e, c := r.engine, &r.call
-	var done chain.Done // of success
+	var now int64
 	if e.machine != nil {
-		done.Now = e.machine.now()
+		now = e.machine.now()
 	} else {
-		done.Now = e.clock.now()
+		now = e.clock.now()
 	}
-	done.RT = time.Duration(max(0, done.Now-c.Now))
+	rt := max(0, now-c.Now)
 	if err == nil {
 		err = r.err
 	}
+	outcome := Success
 	if err != nil {
-		done.Outcome = e.judge(err)
+		outcome = e.judge(err)
 	}
-	if c.Holding() {
-		c.Release(done)
-	}
-	if p := r.owner.plan.Load(); p != nil && len(p.completers) > 0 {
-		p.complete(c, done)
+	if p := r.owner.plan.Load(); c.Holding() || len(p.completers) > 0 {
+		p.complete(c, chain.Done{Now: now, RT: time.Duration(rt), Outcome: outcome})
 	}
 	if n < 0 {
-		n = c.Count
+		n = c.Units()
 	}
-	e.complete(c, min(n, chain.MostUnits), done)
+	c.Node.Complete(c.Hint, now, n, rt, outcome == Failure)
+	if c.OriginNode != nil || c.Inbound {
+		e.completeBeside(c, now, n, rt, outcome == Failure)
+	}
+	if e.borrowing.Load() {
+		e.settle(c, now)
+	}
 	if len(e.config.callbacks) > 0 {
-		e.tellComplete(c, err, done)
+		e.tellComplete(c, err, chain.Done{Now: now, RT: time.Duration(rt), Outcome: outcome})
 	}
 	r.free()
 }
 
-// complete counts the end of a call in its nodes.
-func (e *Engine) complete(c *chain.Context, n int64, done chain.Done) {
-	rt, failed := int64(done.RT), done.Outcome == Failure
-	c.Node.Complete(c.Hint, done.Now, n, rt, failed)
+// completeBeside counts the end of a call in the nodes that it has beside its context's.
+func (e *Engine) completeBeside(c *chain.Context, now, n, rt int64, failed bool) {
 	if c.OriginNode != nil {
-		c.OriginNode.Complete(c.Hint, done.Now, n, rt, failed)
+		c.OriginNode.Complete(c.Hint, now, n, rt, failed)
 	}
 	if c.Inbound {
-		e.inbound.Complete(c.Hint, done.Now, n, rt, failed)
-	}
-	if e.borrowing.Load() {
-		e.settle(c, done.Now)
+		e.inbound.Complete(c.Hint, now, n, rt, failed)
 	}
 }
 

@@ -43,12 +43,12 @@ func (p *plan) ask(now int64) *BlockError {
 // remembered as flooded needs none at all (r is nil), which spares a fifth of the instructions.
 func (e *Engine) refuseAgain(ctx context.Context, owner *resource, r *record, now int64, call *Call) *BlockError {
 	p := owner.plan.Load()
-	if p == nil || !p.refusing.Load() || owner.gone.Load() {
+	if !p.refusing.Load() || owner.gone.Load() {
 		e.flooded.CompareAndSwap(owner, nil)
 		return nil
 	}
 	if uint(call.Count) > 1 || call.Free || call.Prioritized || call.Origin != "" || call.Entrance != "" ||
-		scopeOf(ctx) != nil || len(e.config.callbacks) > 0 || e.borrowing.Load() {
+		len(e.config.callbacks) > 0 || e.borrowing.Load() || scopeOf(ctx) != nil {
 		return nil
 	}
 	err := p.ask(now)
@@ -59,24 +59,26 @@ func (e *Engine) refuseAgain(ctx context.Context, owner *resource, r *record, no
 	if r != nil && e.flooded.Load() == nil {
 		e.flooded.CompareAndSwap(nil, owner)
 	}
-	e.countRefused(owner.Node("", nil), r, call.Inbound, now)
+	n := owner.Common()
+	if n == nil {
+		n = owner.Node("", nil)
+	}
+	hint := e.hintOf(r, n, call.Inbound)
+	n.Block(hint, now, 1)
+	if call.Inbound {
+		e.inbound.Block(hint, now, 1)
+	}
 	return err
 }
 
-// countRefused counts a plain call that was refused. Only where callers on several cores met does it need a record,
-// for its hint.
-func (e *Engine) countRefused(n *stat.ContextNode, r *record, inbound bool, now int64) {
-	var hint uint32
-	switch {
-	case r != nil:
-		hint = r.call.Hint
-	case n.Spread() || inbound && e.inbound.Spread():
+// hintOf returns the record's hint. Without a record one is needed only where callers on several cores met.
+func (e *Engine) hintOf(r *record, n *stat.ContextNode, inbound bool) uint32 {
+	if r == nil {
+		if !n.Spread() && !(inbound && e.inbound.Spread()) {
+			return 0
+		}
 		r = e.records.Get().(*record)
-		hint = r.call.Hint
 		e.records.Put(r)
 	}
-	n.Block(hint, now, 1)
-	if inbound {
-		e.inbound.Block(hint, now, 1)
-	}
+	return r.call.Hint
 }

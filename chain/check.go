@@ -19,6 +19,14 @@ type Refuser interface {
 	Refuses(now int64) *BlockError
 }
 
+// Ender is a check that is glad to know that it comes last.
+type Ender interface {
+	Check
+	// ComesLast is called before any call if no check is asked after this one. Calls may still be refused when
+	// reservations are committed, and give up waiting.
+	ComesLast()
+}
+
 // Completer is told how calls of its resource ended. It is asked of the checks in force at exit.
 type Completer interface {
 	// Complete is told of every admitted call that ended, probe or not.

@@ -43,10 +43,16 @@ type Context struct {
 	asked
 }
 
-// Reset prepares the context for a call. The engine alone calls it.
-func (c *Context) Reset() {
-	c.wait, c.borrow, c.needs, c.arriving = 0, 0, 0, false
+// Begin prepares the context for a call at that time. The engine alone calls it.
+func (c *Context) Begin(now int64) {
+	c.Now, c.wait, c.borrow, c.needs, c.arriving = now, 0, 0, 0, false
 	c.got = Mark{}
+}
+
+// Plain says whether the call, of which no check was asked, counts one unit in its context's node and nowhere else. The
+// engine alone asks it.
+func (c *Context) Plain() bool {
+	return c.Count == 1 && !c.Inbound && c.OriginNode == nil && !c.Node.Exact().Any() && !c.Resource.Exact().Any() && c.Resource.OpenPermits() == nil
 }
 
 // SetArgs copies the arguments into the context.

@@ -85,11 +85,17 @@ func (k *check) fallBack() {
 // Check decides about a call.
 func (k *check) Check(c *chain.Context) *chain.BlockError {
 	if k.plain && c.Count == 1 && !c.Prioritized {
-		if w := c.Resource.Window(c.Now); w.Interval() == k.interval { // else the window has just been changed
+		w := c.Resource.OpenWindow()
+		if w == nil {
+			w = c.Resource.Window(c.Now)
+		}
+		if w.Interval() == k.interval { // else the window has just been changed
 			if c.ReserveWindow(w, k.room) {
 				return nil
 			}
-			k.refuse()
+			if k.last.Load() != k.whole {
+				k.last.Store(k.whole)
+			}
 			return k.err
 		}
 	}
@@ -101,20 +107,18 @@ func (k *check) Plain() bool { return k.plain }
 
 // Refuses says whether a plain call would be refused now.
 func (k *check) Refuses(now int64) *chain.BlockError {
-	w := k.whole.resource.Window(now)
+	w := k.whole.resource.OpenWindow()
+	if w == nil {
+		w = k.whole.resource.Window(now)
+	}
 	w.Touch(now)
 	if w.Interval() != k.interval || w.Bound() <= k.room || !w.Full(k.room) {
 		return nil
 	}
-	k.refuse()
-	return k.err
-}
-
-// refuse remembers that a plain call was refused.
-func (k *check) refuse() {
 	if k.last.Load() != k.whole {
 		k.last.Store(k.whole)
 	}
+	return k.err
 }
 
 // decide is Check for calls and rules of any kind.

@@ -4,10 +4,17 @@ import "github.com/tidegate-go/tidegate/chain"
 
 // Limiter makes a controller's reservations part of a call: they are given back when the call is refused later or
 // its caller gives up waiting, and end with the call.
-type Limiter struct{ controller *Controller }
+type Limiter struct {
+	controller *Controller
+	last       bool // no check comes after this one
+}
 
 // NewLimiter makes a limiter of the controller.
-func NewLimiter(c *Controller) Limiter { return Limiter{c} }
+func NewLimiter(c *Controller) Limiter { return Limiter{controller: c} }
+
+// ComesLast is told once, before any call, that the limiter's check is the last one that calls are asked by: what a call
+// has taken there for good need not be remembered.
+func (l *Limiter) ComesLast() { l.last = true }
 
 // Controller returns the limiter's controller.
 func (l *Limiter) Controller() *Controller { return l.controller }
@@ -26,14 +33,17 @@ func (l *Limiter) reserve(c *chain.Context, p *probe, v *value, f form) bool {
 	if !ok {
 		return false
 	}
-	if g.v != nil {
-		l.keep(c, g)
-	}
 	if wait > 0 {
 		c.Wait(wait)
 	}
+	if g.v != nil && (l.controller.Holds() || l.mayUndo(c)) {
+		l.keep(c, g)
+	}
 	return true
 }
+
+// mayUndo says whether the call may still be refused, or its caller leave, so that what it has reserved is given back.
+func (l *Limiter) mayUndo(c *chain.Context) bool { return !l.last || c.Waiting() > 0 || c.NeedsCommit() }
 
 // ReserveAll counts the call for every value of an argument, or for none. It returns the value that refused.
 func (l *Limiter) ReserveAll(c *chain.Context, arg chain.Arg) (refused Key, ok bool) {

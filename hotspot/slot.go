@@ -62,7 +62,7 @@ func (s *Slot) Checks(resource *stat.Resource) []chain.Bound {
 	var checks []chain.Bound
 	for _, b := range table.Applying(resource.RuleName, resource.Shared) {
 		values := next[b.Controller]
-		k := &check{Limiter: Limiter{values.controller}, slot: s, rule: b.Rule, table: values, definition: b.Controller}
+		k := &check{Limiter: NewLimiter(values.controller), slot: s, rule: b.Rule, table: values, definition: b.Controller}
 		if b.Rule.ParamIdx != nil {
 			k.position, k.indexed = *b.Rule.ParamIdx, true
 		}
@@ -172,7 +172,9 @@ func (k *check) decideOne(c *chain.Context, p *probe) *chain.BlockError {
 	v, f := k.controller.table.find(p)
 	if v != nil {
 		if g, ok := k.controller.spend(c.Now, v, f, c.Count); ok {
-			c.Hold(&k.Limiter, 0, g.a, g.b, g.v).C = g.form
+			if k.mayUndo(c) {
+				c.Hold(&k.Limiter, 0, g.a, g.b, g.v).C = g.form
+			}
 			return nil
 		}
 	}

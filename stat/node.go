@@ -104,7 +104,11 @@ func (n *Node) Pass(hint uint32, now, count int64) (met bool) {
 
 // Block counts a call that was refused.
 func (n *Node) Block(hint uint32, now, count int64) {
-	b := n.ring(hint).at(n, now)
+	r := n.ring(hint)
+	b := r.cur.Load()
+	if b == nil || uint64(now-b.start.Load()) >= uint64(r.base) {
+		b = n.roll(r, now)
+	}
 	blocked := b.block.Load()
 	if !b.block.CompareAndSwap(blocked, blocked+count) {
 		b.block.Add(count)

@@ -87,6 +87,9 @@ func (r *Resource) Window(now int64) *Window {
 	return r.makeWindow(now)
 }
 
+// OpenWindow returns what Window does if that has been made, else nil.
+func (r *Resource) OpenWindow() *Window { return r.exact.open() }
+
 func (r *Resource) makeWindow(now int64) *Window {
 	return r.exact.Window(r.tree.scope.Shape(), now, func(add func(start, pass int64)) {
 		r.eachNode(func(n *ContextNode) { n.eachPass(now, add) })
@@ -109,6 +112,9 @@ func (r *Resource) Node(entrance string, parent *ContextNode) *ContextNode {
 	}
 	return r.makeNode(r.tree.Entrance(entrance), parent)
 }
+
+// Common returns the node of the resource within the default context, nil if it was never called there.
+func (r *Resource) Common() *ContextNode { return r.common.Load() }
 
 func (r *Resource) makeCommon(parent *ContextNode) *ContextNode {
 	r.moved.Lock()
