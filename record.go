@@ -15,7 +15,8 @@ import (
 // state is generation<<1 | locked. An Entry holds the generation that the record had when it was handed out; the
 // exit raises it, so a stale copy finds another one and does nothing, and entering writes nothing.
 //
-// What a call without reservations uses comes first, in three cache lines.
+// What a call without reservations uses comes first, in three cache lines: with the allocator's header before it, the
+// record's own fields fill one and the call's first fields the next.
 type record struct {
 	state  atomic.Uint64
 	engine *Engine

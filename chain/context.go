@@ -12,7 +12,7 @@ const (
 // Context is the call being decided, as checks see it. It belongs to the engine: a check must not keep it, nor
 // anything it points to, after it returned. The fields are read-only for checks.
 type Context struct {
-	// Every call uses what comes first, which is two cache lines.
+	// Every call uses what comes first, which fills a cache line.
 
 	Now         int64 // engine time at entry, ns since the Unix epoch
 	Resource    *stat.Resource
@@ -23,13 +23,15 @@ type Context struct {
 	Inbound     bool
 	Prioritized bool
 	Group       bool
+	needs       Need // of all holds
+	wait        int64
+	borrow      int64
 
-	arriving bool // a permit waits for Arrived
-	needs    Need // of all holds
-	wait     int64
-	borrow   int64
-	got      Mark // how many reservations there are
-	argc     int
+	// The next line has what a call with one place in a window uses besides.
+
+	got  Mark // how many reservations there are
+	argc int
+	reservations
 
 	Origin   string
 	Entrance string  // name of the context, never ""
@@ -38,14 +40,12 @@ type Context struct {
 	argv [inlineArgs]Arg
 	args []Arg
 
-	reservations
-
 	asked
 }
 
 // Begin prepares the context for a call at that time. The engine alone calls it.
 func (c *Context) Begin(now int64) {
-	c.Now, c.wait, c.borrow, c.needs, c.arriving = now, 0, 0, 0, false
+	c.Now, c.wait, c.borrow, c.needs = now, 0, 0, 0
 	c.got = Mark{}
 }
 

@@ -18,6 +18,7 @@ type Need uint8
 const (
 	NeedCommit Need = 1 << iota
 	NeedRelease
+	needArrived // a permit waits for Arrived
 )
 
 // Hold is one reservation of a call. What A, B, C and Ref mean is its holder's affair.
@@ -133,7 +134,7 @@ func (c *Context) ObserveFrom(m Mark) {
 func (c *Context) NeedsCommit() bool { return c.needs&NeedCommit != 0 }
 
 // Arriving says whether a gate is to be told that its scope counts the call as in flight.
-func (c *Context) Arriving() bool { return c.arriving }
+func (c *Context) Arriving() bool { return c.needs&needArrived != 0 }
 
 // Commit confirms the reservations. It returns the error of the first holder that refuses; holders that only
 // observe are undone instead and observed is told.

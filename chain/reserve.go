@@ -142,7 +142,9 @@ func (c *Context) ReserveGate(g *stat.Gate, n, room int64, active func() int64) 
 func (c *Context) keep(g *stat.Gate, taken stat.Permit) {
 	p := c.permits.add(&c.got.permits)
 	p.gate, p.Permit = g, taken
-	c.arriving = c.arriving || taken.Pending()
+	if taken.Pending() {
+		c.needs |= needArrived
+	}
 }
 
 // Charged says, for the usual case, that the scope has one word, in which a rule's check counted the call as its i-th
