@@ -74,7 +74,7 @@ func (e *Engine) refuseAgain(ctx context.Context, owner *resource, r *record, no
 // hintOf returns the record's hint. Without a record one is needed only where callers on several cores met.
 func (e *Engine) hintOf(r *record, n *stat.ContextNode, inbound bool) uint32 {
 	if r == nil {
-		if !n.Spread() && !(inbound && e.inbound.Spread()) {
+		if !n.Spread() && (!inbound || !e.inbound.Spread()) {
 			return 0
 		}
 		r = e.records.Get().(*record)

@@ -43,7 +43,9 @@ func (l *Limiter) reserve(c *chain.Context, p *probe, v *value, f form) bool {
 }
 
 // mayUndo says whether the call may still be refused, or its caller leave, so that what it has reserved is given back.
-func (l *Limiter) mayUndo(c *chain.Context) bool { return !l.last || c.Waiting() > 0 || c.NeedsCommit() }
+func (l *Limiter) mayUndo(c *chain.Context) bool {
+	return !l.last || c.Waiting() > 0 || c.NeedsCommit()
+}
 
 // ReserveAll counts the call for every value of an argument, or for none. It returns the value that refused.
 func (l *Limiter) ReserveAll(c *chain.Context, arg chain.Arg) (refused Key, ok bool) {

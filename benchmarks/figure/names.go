@@ -1,12 +1,12 @@
 package figure
 
 import (
+	"fmt"
 	"runtime"
 	"strconv"
 	"time"
 
 	"github.com/tidegate-go/tidegate"
-	"github.com/tidegate-go/tidegate/benchmarks/guard"
 	"github.com/tidegate-go/tidegate/benchmarks/measure"
 )
 
@@ -32,33 +32,44 @@ func NewNamesGrowth(limit, n int) (float64, error) {
 }
 
 // NewNamesRatio returns the time of n calls with n distinct names through a cap, over that of n calls with the names
-// that fill the cap.
+// that fill the cap. All names lie scattered in memory, each call's in a place of its own: what is compared is what the
+// engine does, not how far a name is from the processor.
 func NewNamesRatio(limit, n int) (float64, error) {
 	e, err := tidegate.New(tidegate.WithMaxResources(limit))
 	if err != nil {
 		return 0, err
 	}
 	defer e.Close()
-	known, fresh := guard.Names("res", limit), guard.Names("new", n)
-	for _, name := range known {
+	known := scattered(n, func(i int) string { return fmt.Sprintf("res-%06d", i%limit) })
+	fresh := scattered(n, func(i int) string { return fmt.Sprintf("new-%06d", i) })
+	for _, name := range known[:limit] {
 		call(e, name)
 	}
 	part := n / 10
 	var ratios []float64
-	for round := range 10 {
-		old := cpuOf(func() {
-			for i := range part {
-				call(e, known[i%limit])
-			}
-		})
-		changed := cpuOf(func() {
-			for _, name := range fresh[round*part : (round+1)*part] {
-				call(e, name)
-			}
-		})
-		ratios = append(ratios, float64(changed)/float64(old))
+	for from := 0; from < n; from += part {
+		costs := [2]time.Duration{}
+		for k, names := range [...][]string{known, fresh} {
+			costs[k] = cpuOf(func() {
+				for _, name := range names[from : from+part] {
+					call(e, name)
+				}
+			})
+		}
+		ratios = append(ratios, float64(costs[1])/float64(costs[0]))
 	}
 	return measure.Median(ratios), nil
+}
+
+// scattered makes n names in an order that is not that of their places in memory.
+func scattered(n int, name func(i int) string) []string {
+	const step = 104_729 // a prime that divides no n in use: it comes to every index
+	names := make([]string, n)
+	for i, at := 0, 0; i < n; i++ {
+		at = (at + step) % n
+		names[at] = name(at)
+	}
+	return names
 }
 
 func cpuOf(f func()) time.Duration {

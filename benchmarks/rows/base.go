@@ -13,7 +13,8 @@ type cell struct {
 	_ [120]byte
 }
 
-// Base returns the bare costs: the harness, one reading of the clock, one hit in a table of names.
+// Base returns the bare costs: the harness, one reading of the clock, one of a text far from the processor, one hit in a
+// table of names.
 func Base() []guard.Case {
 	var sink [64]cell
 	epoch := time.Now()
@@ -27,6 +28,7 @@ func Base() []guard.Case {
 			sink[w&63].n += int64(time.Now().Nanosecond())
 			return work()
 		}),
+		scatteredText("base/scattered-text", 1_000_000),
 		mapHit("base/map-hit", 1),
 		mapHit("base/map-hit-1000-resources", 1000),
 	}
@@ -34,6 +36,19 @@ func Base() []guard.Case {
 
 func plain(name string, f guard.Func) guard.Case {
 	return guard.Case{Name: name, New: func(int) (guard.Guard, func(), error) { return f, nil, nil }}
+}
+
+// scatteredText reads the clock and one of n texts, as texts makes them. The next reading of the clock waits for the text,
+// as a call does whose parameter it is: what the row costs more than the clock alone is the text's way from memory.
+func scatteredText(name string, n int) guard.Case {
+	return guard.Case{Name: name, N: n, New: func(n int) (guard.Guard, func(), error) {
+		var sink [64]cell
+		epoch, keys := time.Now(), guard.Names("key", n)
+		return guard.Func(func(w int, i uint64, work func() error) error {
+			sink[w&63].n += int64(time.Since(epoch)) + int64(keys[i%uint64(n)][0])
+			return work()
+		}), nil, nil
+	}}
 }
 
 // mapHit looks names up in a map behind an atomic pointer.

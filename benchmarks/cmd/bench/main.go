@@ -6,7 +6,7 @@
 // Every row is measured in a process of its own, in rounds whose order is shuffled, until it has -rounds clean
 // samples; a sample is clean if the yardstick beside it had its cores. The tables show medians. A budget that is missed
 // within the tolerance is said to be and does no harm, nor does one without a clean sample. The exit code is 1 if one is
-// missed by more, unless it is known to be, or if a row of this project allocates; 2 if something could not be measured.
+// missed by more or if a row of this project allocates; 2 if something could not be measured.
 package main
 
 import (

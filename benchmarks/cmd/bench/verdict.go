@@ -12,7 +12,6 @@ type state string
 const (
 	stateMet        state = "met"
 	stateNear       state = "missed, within the tolerance"
-	stateKnown      state = "missed, as known"
 	stateMissed     state = "MISSED"
 	stateNoisy      state = "no clean sample"
 	stateUnmeasured state = "not measured"
@@ -74,8 +73,6 @@ func (b budget) state(worse, tolerance float64, clean bool) state {
 		return stateMet
 	case worse <= tolerance:
 		return stateNear
-	case worse <= b.known:
-		return stateKnown
 	default:
 		return stateMissed
 	}
