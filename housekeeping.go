@@ -62,8 +62,7 @@ func (e *Engine) Maintain() {
 func (e *Engine) tend(name string, r *resource, now, idle int64) (used int64, gone bool) {
 	used, active := r.Tend(now, int64(e.config.idleTimeout))
 	used = max(used, r.created)
-	idle = max(idle, e.param.Memory(&r.Resource), e.gateway.Memory(&r.Resource))
-	if now-used <= idle || active > 0 || e.named(name) || !e.quiet(r, now) {
+	if now-used <= idle || active > 0 || e.remembers(r, used, now) || e.named(name) || !e.quiet(r, now) {
 		return used, false
 	}
 	if gone = e.resources.Delete(name, func(have *resource) bool { return have == r }); gone {
@@ -71,6 +70,11 @@ func (e *Engine) tend(name string, r *resource, now, idle int64) (used int64, go
 		r.Detach()
 	}
 	return used, gone
+}
+
+// remembers says whether rules still know something of the resource's parameters that may refuse a call.
+func (e *Engine) remembers(r *resource, used, now int64) bool {
+	return now-used <= max(e.param.Memory(&r.Resource), e.gateway.Memory(&r.Resource))
 }
 
 // A spareName is a resource that was idle for so long that it may make room.

@@ -74,12 +74,12 @@ func IndexMismatch(r *rand.Rand, steps int, whole bool) int {
 		} else {
 			p := numberProbe(&h, numbers[n])
 			there[n] = all.slab.take()
-			_, _, end := s.find(&p, &all.slab)
+			_, _, end := s.index.Load().find(&p, &all.slab)
 			all.add(s, there[n], &p, end, &birth{})
 		}
 		for n := range 60 {
 			p := numberProbe(&h, numbers[n])
-			if v, _, _ := s.find(&p, &all.slab); v != there[n] {
+			if v, _, _ := s.index.Load().find(&p, &all.slab); v != there[n] {
 				return step
 			}
 		}

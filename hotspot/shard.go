@@ -17,11 +17,6 @@ type shard struct {
 	_    [40]byte
 }
 
-// find is the index's.
-func (s *shard) find(p *probe, records *slab) (v *value, f form, end uint32) {
-	return s.index.Load().find(p, records)
-}
-
 // add puts a value into the index, where the search for it ended. Caller holds mu.
 func (s *shard) add(v *value, tag, end uint32, all *store) {
 	s.used++

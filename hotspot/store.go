@@ -13,12 +13,6 @@ type store struct {
 	_      [60]byte
 }
 
-// find returns the value of a key and its form, or nil. It may miss one that is being moved; put does not.
-func (s *store) find(p *probe) (*value, form) {
-	v, f, _ := s.shardOf(p.hash).find(p, &s.slab)
-	return v, f
-}
-
 // shardOf returns the shard of a hash.
 func (s *store) shardOf(hash uint64) *shard { return &s.shards[uint32(hash>>32)&s.mask] }
 

@@ -42,10 +42,12 @@ func (t *table) init(capacity int64, waits, pins, burst bool, useOf useFunc) {
 
 // find returns the value of a key and its form, or nil. It may miss one that is being moved; put does not.
 func (t *table) find(p *probe) (*value, form) {
-	if s := t.store.Load(); s != nil {
-		return s.find(p)
+	s := t.store.Load()
+	if s == nil {
+		return nil, 0
 	}
-	return nil, 0
+	v, f, _ := s.shardOf(p.hash).index.Load().find(p, &s.slab)
+	return v, f
 }
 
 // readAhead prepares for a newcomer before its key is known, if it will need another's place.
@@ -93,7 +95,7 @@ func (t *table) put(now int64, p *probe, b *birth) (v *value, f form, added bool
 	mine := t.room(all, now)
 	s := all.shardOf(p.hash)
 	s.mu.Lock()
-	v, f, end := s.find(p, &all.slab)
+	v, f, end := s.index.Load().find(p, &all.slab)
 	if v != nil {
 		s.mu.Unlock()
 		t.drop(all, mine)
