@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/tidegate-go/tidegate"
+	"github.com/tidegate-go/tidegate/benchmarks/guard"
 	"github.com/tidegate-go/tidegate/benchmarks/measure"
 )
 
@@ -40,8 +41,8 @@ func NewNamesRatio(limit, n int) (float64, error) {
 		return 0, err
 	}
 	defer e.Close()
-	known := scattered(n, func(i int) string { return fmt.Sprintf("res-%06d", i%limit) })
-	fresh := scattered(n, func(i int) string { return fmt.Sprintf("new-%06d", i) })
+	known := guard.Scattered(n, func(i int) string { return fmt.Sprintf("res-%06d", i%limit) })
+	fresh := guard.Scattered(n, func(i int) string { return fmt.Sprintf("new-%06d", i) })
 	for _, name := range known[:limit] {
 		call(e, name)
 	}
@@ -59,17 +60,6 @@ func NewNamesRatio(limit, n int) (float64, error) {
 		ratios = append(ratios, float64(costs[1])/float64(costs[0]))
 	}
 	return measure.Median(ratios), nil
-}
-
-// scattered makes n names in an order that is not that of their places in memory.
-func scattered(n int, name func(i int) string) []string {
-	const step = 104_729 // a prime that divides no n in use: it comes to every index
-	names := make([]string, n)
-	for i, at := 0, 0; i < n; i++ {
-		at = (at + step) % n
-		names[at] = name(at)
-	}
-	return names
 }
 
 func cpuOf(f func()) time.Duration {

@@ -45,15 +45,20 @@ func Find(cases []Case, name string) (Case, bool) {
 // Names makes n names of equal length that differ in their last six digits. Their order in the list is not the
 // order in which they were made, so that walking the list does not walk memory in order.
 func Names(prefix string, n int) []string {
+	return Scattered(n, func(i int) string { return fmt.Sprintf("%s-%06d", prefix, i) })
+}
+
+// Scattered makes n texts in an order that is not the order of their memory addresses.
+func Scattered(n int, text func(i int) string) []string {
 	const prime = 104_729
-	names := make([]string, n)
+	texts := make([]string, n)
 	at := 0
-	for i := range names {
+	for range texts {
 		at = (at + prime) % n
-		for names[at] != "" {
+		for texts[at] != "" {
 			at = (at + 1) % n
 		}
-		names[at] = fmt.Sprintf("%s-%06d", prefix, i)
+		texts[at] = text(at)
 	}
-	return names
+	return texts
 }
