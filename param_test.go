@@ -215,6 +215,33 @@ func TestParamThrottling(t *testing.T) {
 	}
 }
 
+// What the last check of all took of a value comes back if the call then leaves its queue, one that an earlier check put
+// it in, or is refused by a check that came with a reload; what a call that ran has taken does not.
+func TestParamTokensComeBack(t *testing.T) {
+	t.Parallel()
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	g := newStill(t)
+	load(t, g.GatewayRules(), `{"resource":"r","count":1,"controlBehavior":2,"maxQueueingTimeoutMs":60000}`)
+	load(t, g.ParamRules(), `{"resource":"r","paramIdx":0,"count":3}`)
+	call := tidegate.Call{Args: append(carrying("ip", "a").call().Args, args("v").Args...)}
+	g.call("r", nil, call)
+	for range 5 {
+		if _, err := g.Enter(gone, "r", call); !errors.Is(err, context.Canceled) {
+			t.Fatalf("%v, want that the caller has left the gateway rule's queue", err)
+		}
+	}
+	load(t, g.GatewayRules())
+	load(t, g.FlowRules(), `{"resource":"r","count":0}`)
+	for range 5 {
+		g.blocked("r", tidegate.ErrFlow, call)
+	}
+	load(t, g.FlowRules())
+	g.call("r", nil, call)
+	g.call("r", nil, call)
+	g.blocked("r", tidegate.ErrParam, call)
+}
+
 func TestParamConcurrency(t *testing.T) {
 	t.Parallel()
 	g := newGuard(t)

@@ -161,11 +161,20 @@ func TestConcurrencyAtSeveralProcs(t *testing.T) { // not parallel: GOMAXPROCS
 }
 
 // Everything at once: all behaviours, callers that leave, reloads, switches, settings, housekeeping. At the end nothing
-// is in flight and the limits hold as on the first day.
+// is in flight and the limits hold as on the first day. Without a check of the user's some calls are asked by none.
 func TestEverythingAtOnce(t *testing.T) {
 	t.Parallel()
-	g := newGuard(t, tidegate.WithMaxResources(30), tidegate.WithMaxOrigins(4), tidegate.WithMaxContexts(4),
-		tidegate.WithCheck(check{"sometimes", 0, everyTenth()}))
+	everythingAtOnce(t, tidegate.WithCheck(check{"sometimes", 0, everyTenth()}))
+}
+
+func TestEverythingAtOnceWithoutChecks(t *testing.T) {
+	t.Parallel()
+	everythingAtOnce(t)
+}
+
+func everythingAtOnce(t *testing.T, options ...tidegate.Option) {
+	t.Helper()
+	g := newGuard(t, append(options, tidegate.WithMaxResources(30), tidegate.WithMaxOrigins(4), tidegate.WithMaxContexts(4))...)
 	var wg sync.WaitGroup
 	ctx, stop := context.WithTimeout(t.Context(), 700*time.Millisecond)
 	defer stop()
@@ -251,6 +260,11 @@ func (g guard) strangeCall(i int) {
 	inner, _ := g.Enter(tidegate.ContextWith(ctx, outer), fmt.Sprint("r", (i+1)%5), tidegate.Call{Prioritized: i%3 == 0})
 	if err == nil && i%5 == 0 {
 		outer.SetError(errCall)
+	}
+	for range i % 4 { // plain ones, of one resource, one after the other
+		plain, _ := g.Enter(context.Background(), fmt.Sprint("r", (i+2)%5), tidegate.Call{})
+		plain.Exit(nil)
+		plain.Exit(errCall)
 	}
 	if i%2 == 0 {
 		outer.Exit(nil)
