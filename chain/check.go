@@ -19,11 +19,11 @@ type Refuser interface {
 	Refuses(now int64) *BlockError
 }
 
-// Ender is a check that is glad to know that it comes last.
+// Ender is a check that is told if no other is asked after it, so that it need not remember what nobody can ask back.
 type Ender interface {
 	Check
-	// ComesLast is called before any call if no check is asked after this one. Calls may still be refused when
-	// reservations are committed, and give up waiting.
+	// ComesLast is called at most once, before any call. A call may still be refused when reservations are committed,
+	// and give up waiting.
 	ComesLast()
 }
 
